@@ -1,0 +1,1 @@
+"""What rewardhub ships itself, registered through the same hooks as any plugin."""

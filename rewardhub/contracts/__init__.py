@@ -1,0 +1,61 @@
+"""What plugins implement: graders, formats, resources, policies, environments."""
+
+from rewardhub.contracts.acting import Environment, Policy, Turn
+from rewardhub.contracts.formats import RawRow, Reader, ReadOptions, Writer
+from rewardhub.contracts.grader import (
+    AnyGrader,
+    BatchGrader,
+    Grader,
+    GroupGrader,
+    Options,
+    Verdict,
+)
+from rewardhub.contracts.limits import Limits
+from rewardhub.contracts.resources import (
+    KINDS,
+    Job,
+    Judge,
+    JudgeReply,
+    Model,
+    Outcome,
+    Resource,
+    Sandbox,
+    Usage,
+    Workers,
+)
+from rewardhub.contracts.signature import Signature, read_signature
+from rewardhub.contracts.view import DEFAULT_READS, narrower, tree_of, values_of, view_of
+
+__all__ = [
+    "DEFAULT_READS",
+    "KINDS",
+    "AnyGrader",
+    "BatchGrader",
+    "Environment",
+    "Grader",
+    "GroupGrader",
+    "Job",
+    "Judge",
+    "JudgeReply",
+    "Limits",
+    "Model",
+    "Options",
+    "Outcome",
+    "Policy",
+    "RawRow",
+    "ReadOptions",
+    "Reader",
+    "Resource",
+    "Sandbox",
+    "Signature",
+    "Turn",
+    "Usage",
+    "Verdict",
+    "Workers",
+    "Writer",
+    "narrower",
+    "read_signature",
+    "tree_of",
+    "values_of",
+    "view_of",
+]

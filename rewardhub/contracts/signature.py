@@ -1,0 +1,82 @@
+"""How a grader is called: read once from its signature, at registration."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rewardhub.contracts.grader import Options, method_of
+from rewardhub.contracts.resources import KINDS, Resource, Workers
+from rewardhub.errors import GraderDefinitionError
+
+Shape = Literal["grade", "grade_batch", "grade_group"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How a grader is called.
+
+    Attributes:
+        shape: the method that grades.
+        is_async: whether it is ``async def``.
+        slots: parameter name -> contract of the resource it asks for.
+    """
+
+    shape: Shape
+    is_async: bool
+    slots: Mapping[str, type[Resource]]
+
+    @property
+    def only_workers(self) -> bool:
+        """Whether it asks for worker processes and nothing else."""
+        return bool(self.slots) and all(kind is Workers for kind in self.slots.values())
+
+
+def read_signature(grader: type[Options]) -> Signature:
+    """Return how ``grader`` is called.
+
+    Raises:
+        GraderDefinitionError: for a parameter that is no resource, or without a type.
+    """
+    method = method_of(grader)
+    function = getattr(grader, method)
+    parameters = list(inspect.signature(function).parameters.values())
+    if len(parameters) < 2:
+        raise GraderDefinitionError(
+            f"`{grader.__name__}.{method}` needs a parameter for what it grades."
+        )
+    hints = _type_hints(grader, method)
+    slots: dict[str, type[Resource]] = {}
+    for parameter in parameters[2:]:
+        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+            continue
+        slots[parameter.name] = _kind_of(grader, method, parameter, hints)
+    is_async = inspect.iscoroutinefunction(function)
+    return Signature(typing.cast("Shape", method), is_async, slots)
+
+
+def _type_hints(grader: type[Options], method: str) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(getattr(grader, method))
+    except (NameError, AttributeError, TypeError) as error:
+        raise GraderDefinitionError(
+            f"The annotations of `{grader.__name__}.{method}` cannot be read ({error}). Import "
+            "what they name outside of `if TYPE_CHECKING`."
+        ) from None
+
+
+def _kind_of(
+    grader: type[Options], method: str, parameter: inspect.Parameter, hints: dict[str, Any]
+) -> type[Resource]:
+    hint = hints.get(parameter.name)
+    for kind in KINDS:
+        if inspect.isclass(hint) and issubclass(hint, kind):
+            return kind
+    kinds = ", ".join(kind.__name__ for kind in KINDS)
+    raise GraderDefinitionError(
+        f"`{grader.__name__}.{method}` has a parameter `{parameter.name}` that is no resource. "
+        f"Annotate it as one of {kinds}, or make it an option: a field of the class."
+    )

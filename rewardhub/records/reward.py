@@ -1,0 +1,170 @@
+"""Reward: what a spec makes of the Scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from rewardhub.errors import RecordError
+from rewardhub.records.base import dump_json
+from rewardhub.records.score import TOLERANCE, Fault, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One grader's place in a reward.
+
+    Attributes:
+        id: the grader entry's id in the spec, unique there.
+        stage: the name of its stage.
+        weight: its weight inside the stage.
+        score: its Score, or None when it was *skipped*.
+        contribution: what it adds to the reward; None where that cannot be said (the reward is
+            unscored, or the stage combines by product or formula).
+        reason: why it was skipped; empty otherwise.
+    """
+
+    id: str
+    stage: str
+    weight: float = 1.0
+    score: Score | None = None
+    contribution: float | None = None
+    reason: str = ""
+
+    @property
+    def status(self) -> Literal["graded", "abstained", "failed", "skipped"]:
+        """``graded``, ``abstained``, ``failed`` or ``skipped``."""
+        return "skipped" if self.score is None else self.score.status
+
+
+@dataclass(frozen=True, slots=True)
+class SpanReward:
+    """The share of the reward that belongs to one span of one step (offsets in characters)."""
+
+    step: int
+    start: int
+    end: int
+    value: float
+    field: Literal["text", "reasoning"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class SpecInfo:
+    """Which spec made a reward: name, version, and the digest of all it depends on."""
+
+    name: str = ""
+    version: str = ""
+    digest: str = ""
+
+
+NO_SPEC = SpecInfo()
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """What the spec makes of the Scores: one number or None, its share per step, every Part.
+
+    Attributes:
+        value: the reward; None means *unscored*: never 0, never trained on.
+        success: did the attempt reach the goal; None where that cannot be said.
+        status: ``scored`` or ``unscored``.
+        fault: whose fault it is that there is no value.
+        reason: what decided, or why there is no value.
+        step_rewards: one number per step; their sum is the value, to 1e-9. Empty if unscored.
+        span_rewards: the shares of single spans, finer than steps.
+        unplaced: the share that belongs to no step, before ``credit`` places it.
+        parts: every grader's Part, in the order of the spec.
+        decided_by: the gate that decided, or None.
+        spec: the spec's name, version and digest.
+    """
+
+    value: float | None
+    success: bool | None = None
+    status: Literal["scored", "unscored"] = "scored"
+    fault: Fault | None = None
+    reason: str = ""
+    step_rewards: tuple[float, ...] = ()
+    span_rewards: tuple[SpanReward, ...] = ()
+    unplaced: float = 0.0
+    parts: tuple[Part, ...] = ()
+    decided_by: str | None = None
+    spec: SpecInfo = NO_SPEC
+
+    def __post_init__(self) -> None:
+        if self.value is None:
+            self._check_unscored()
+        elif self.status != "scored" or self.fault is not None:
+            raise RecordError("a Reward with a value is scored and has no fault")
+        elif not math.isfinite(self.value):
+            raise RecordError(f"a Reward's value is a finite number, not {self.value}")
+        elif abs(math.fsum(self.step_rewards) - self.value) > TOLERANCE * max(1, abs(self.value)):
+            raise RecordError("step_rewards must add up to the value")
+
+    def _check_unscored(self) -> None:
+        if self.status != "unscored" or self.fault is None:
+            raise RecordError("a Reward without a value is unscored and says whose fault it is")
+        if self.step_rewards or self.span_rewards or self.unplaced or self.success is not None:
+            raise RecordError("an unscored Reward has no success, no step_rewards, no unplaced")
+        if any(part.contribution is not None for part in self.parts):
+            raise RecordError("the Parts of an unscored Reward contribute nothing")
+
+    @classmethod
+    def unscored(
+        cls, fault: Fault, reason: str, *, parts: tuple[Part, ...] = (), spec: SpecInfo = NO_SPEC
+    ) -> Reward:
+        """Return a Reward without a value, with whose fault that is and why."""
+        return cls(None, None, "unscored", fault, reason, parts=parts, spec=spec)
+
+    def part(self, part_id: str) -> Part:
+        """Return the Part with this id.
+
+        Raises:
+            KeyError: if the spec has no such part.
+        """
+        for part in self.parts:
+            if part.id == part_id:
+                return part
+        raise KeyError(part_id)
+
+
+@cache
+def adapter(record: type[Any]) -> TypeAdapter[Any]:
+    """Return pydantic's adapter of a dataclass record."""
+    return TypeAdapter(record)
+
+
+def read_reward(data: bytes | str) -> Reward:
+    """Return the Reward in one JSON object.
+
+    Raises:
+        RecordError: if it is none.
+    """
+    return _read(Reward, data)
+
+
+def read_score(data: bytes | str) -> Score:
+    """Return the Score in one JSON object.
+
+    Raises:
+        RecordError: if it is none.
+    """
+    return _read(Score, data)
+
+
+def _read(record: type[R], data: bytes | str) -> R:
+    try:
+        value: R = adapter(record).validate_json(data)
+    except ValidationError as error:
+        message = error.errors(include_url=False)[0]["msg"]
+        raise RecordError(f"not a {record.__name__}: {message}") from None
+    return value
+
+
+def write_record(record: Score | Reward) -> bytes:
+    """Return a Score or a Reward as one line of JSON; reading it back gives an equal one."""
+    return dump_json(record)

@@ -1,0 +1,215 @@
+"""A reward spec, resolved: every name bound, every option checked, every default filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from rewardhub.contracts import AnyGrader, Limits, Resource
+from rewardhub.expression import Expression
+from rewardhub.host import GraderCard, Registered
+from rewardhub.records import SpecInfo, Task, digest_of
+
+Combine = Literal["mean", "min", "max", "product", "cascade", "formula"]
+StepsRule = Literal["mean", "min", "last", "product"]
+Credit = Literal["last", "spread"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceEntry:
+    """One of the spec's ``resources``: a card's name and its checked options.
+
+    Attributes:
+        name: the slot name in the spec.
+        use: the name of the card.
+        resource: the instance, not opened yet; options are its fields.
+        options: as written, with secrets still as ``{env: NAME}``.
+        owner: name and version of the distribution that brought it.
+        max_concurrency: calls at a time; None: no limit.
+    """
+
+    name: str
+    use: str
+    resource: Resource
+    options: Mapping[str, Any] = field(default_factory=dict)
+    owner: str = ""
+    max_concurrency: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One grader in a stage.
+
+    Attributes:
+        id: ``as``, else the last part of the name with ``-`` as ``_``; unique in the spec.
+        use: the grader's name.
+        registered: its card and owner.
+        grader: the instance; its fields are the options.
+        weight: inside the stage, above 0.
+        when: condition over the ids of earlier parts, or None.
+        optional: whether fault ``infrastructure`` is forgiven.
+        bind: parameter name -> name of a resource of the spec.
+        limits: what one grading may use.
+        line: where it stands in the file.
+    """
+
+    id: str
+    use: str
+    registered: Registered[GraderCard]
+    grader: AnyGrader
+    weight: float = 1.0
+    when: Expression | None = None
+    optional: bool = False
+    bind: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = Limits()
+    line: int | None = None
+
+    @property
+    def card(self) -> GraderCard:
+        """The grader's card."""
+        return self.registered.card
+
+    @cached_property
+    def identity(self) -> str:
+        """Digest of all that a Score of this entry depends on, besides trajectory and resources."""
+        owner = self.registered.owner
+        return digest_of(
+            {
+                "use": self.use,
+                "card": self.card.version,
+                "distribution": [owner.distribution, owner.version],
+                "source": owner.source,
+                "options": self.grader.model_dump(mode="json"),
+                "reads": sorted(self.card.all_reads),
+                "group_by": self.card.group_by,
+            }
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """A stage with a gate decides the reward when its value is below ``below``."""
+
+    below: float
+    reward: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One stage: its parts, how they combine, and what that weighs in the reward."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    weight: float = 1.0
+    gate: Gate | None = None
+    combine: Combine = "mean"
+    formula: Expression | None = None
+    steps: StepsRule | None = None
+    optional: bool = False
+    monotone: bool = True
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What trainers are told: the last resort for unscored samples, and when to stop."""
+
+    unscored_reward: float = 0.0
+    stop_above: float = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """A reward spec, ready to run.
+
+    ``success`` is a condition over part ids. ``range`` bounds every reward the spec can give.
+    """
+
+    name: str
+    version: str = "1"
+    range: tuple[float, float] = (-1.0, 1.0)
+    success: Expression | None = None
+    resources: Mapping[str, ResourceEntry] = field(default_factory=dict)
+    stages: tuple[Stage, ...] = ()
+    credit: Credit = "last"
+    training: Training = Training()
+    file: str = ""
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """Every grader entry, in order."""
+        return (entry for stage in self.stages for entry in stage.entries)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of all that a reward of this spec depends on; secrets are not in it."""
+        return digest_of(
+            {
+                "name": self.name,
+                "version": self.version,
+                "success": self.success.text if self.success else None,
+                "credit": self.credit,
+                "resources": {
+                    name: [entry.use, entry.owner, dict(entry.options)]
+                    for name, entry in self.resources.items()
+                },
+                "stages": [_stage_identity(stage) for stage in self.stages],
+            }
+        )
+
+    @cached_property
+    def info(self) -> SpecInfo:
+        """What every Reward carries of its spec."""
+        return SpecInfo(self.name, self.version, self.digest)
+
+
+def _stage_identity(stage: Stage) -> list[Any]:
+    gate = [stage.gate.below, stage.gate.reward] if stage.gate else None
+    parts = [
+        [entry.id, entry.identity, entry.weight, entry.when.text if entry.when else None,
+         entry.optional, dict(entry.bind)]
+        for entry in stage.entries
+    ]  # fmt: skip
+    formula = stage.formula.text if stage.formula else None
+    return [stage.name, stage.weight, gate, stage.combine, formula, stage.steps, stage.optional,
+            parts]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """A reward file that picks a spec by a field of the task.
+
+    Attributes:
+        by: path of the field, as ``task.domain``.
+        specs: value of the field -> spec.
+        default: the spec for any other value, or None.
+    """
+
+    by: str
+    specs: Mapping[str, Spec]
+    default: Spec | None = None
+    file: str = ""
+
+    def spec_for(self, task: Task) -> Spec | None:
+        """Return the spec that grades attempts at ``task``, or None if no route leads there."""
+        value: Any = task
+        for name in self.by.split(".")[1:]:
+            value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        return self.specs.get(str(value), self.default)
+
+    @property
+    def all_specs(self) -> tuple[Spec, ...]:
+        """Every spec of the route, each once."""
+        found = {id(spec): spec for spec in (*self.specs.values(), self.default) if spec}
+        return tuple(found.values())
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of all that a reward of this route depends on."""
+        routes = {value: spec.digest for value, spec in self.specs.items()}
+        return digest_of([self.by, routes, self.default.digest if self.default else None])
+
+
+RewardSpec = Spec | Route

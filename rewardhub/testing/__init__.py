@@ -1,0 +1,1 @@
+"""A kit for authors of plugins."""
