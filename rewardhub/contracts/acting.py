@@ -37,7 +37,7 @@ class Policy(ABC):
                 *broken* Trajectory instead.
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # most policies hold nothing
         """Let go of weights and connections."""
 
 

@@ -21,7 +21,7 @@ OutcomeStatus = Literal[
 ]
 
 
-class Resource(ABC):
+class Resource(ABC):  # noqa: B024  # each kind below says what is abstract
     """Something that graders share. ``identity`` is part of every cached Score's key."""
 
     kind: ClassVar[str] = "resource"
@@ -31,10 +31,10 @@ class Resource(ABC):
         """JSON that names all a verdict may depend on: image digest, model, parameters."""
         return EMPTY
 
-    def open(self) -> None:
+    def open(self) -> None:  # noqa: B027  # most resources need none
         """Get ready: called once, before the first grader that uses it."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Let go of everything: called once, after the last grader."""
 
 

@@ -109,7 +109,7 @@ def _build(record: type[Record], tree: Tree, grader: str, prefix: str) -> type[A
     def initialise(self: Any, record: Record) -> None:
         self._record = record
 
-    def refuse(self: Any, name: str) -> NoReturn:
+    def refuse(_self: Any, name: str) -> NoReturn:
         if name.startswith("__") or name == "_shown":
             raise AttributeError(name)
         path = prefix + name
@@ -205,10 +205,7 @@ def _value_at(value: Any, names: list[str]) -> Any:
     for depth, name in enumerate(names):
         if isinstance(value, tuple):
             return [_value_at(item, names[depth:]) for item in value]
-        if isinstance(value, Mapping):
-            value = value.get(name)
-        else:
-            value = getattr(value, name, None)
+        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
     return _jsonable(value)
 
 

@@ -143,6 +143,11 @@ class Spec:
         return (entry for stage in self.stages for entry in stage.entries)
 
     @cached_property
+    def stage_of(self) -> Mapping[str, Stage]:
+        """Part id -> its stage."""
+        return {entry.id: stage for stage in self.stages for entry in stage.entries}
+
+    @cached_property
     def digest(self) -> str:
         """Digest of all that a reward of this spec depends on; secrets are not in it."""
         return digest_of(

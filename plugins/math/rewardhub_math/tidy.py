@@ -1,0 +1,190 @@
+"""One spelling for what is written in many ways.
+
+``tidy`` is the only place that knows about Unicode, LaTeX cosmetics, wrappers
+and punctuation. It changes how an answer is written, never what it says, and
+is the same for answers and references.
+"""
+
+import re
+import unicodedata
+
+_SIGNS = {
+    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-",
+    "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ", "∗": "*", "÷": "/", "∕": "/",
+    "⁄": "/", "π": r"\pi ", "∞": r"\infty ", "≤": r"\le ", "⩽": r"\le ", "≥": r"\ge ", "⩾": r"\ge ",
+    "≠": r"\neq ", "≈": r"\approx ", "±": r"\pm ", "∓": r"\mp ", "∪": r"\cup ", "∩": r"\cap ",
+    "∈": r"\in ", "∅": r"\emptyset ", "∖": r"\setminus ", "°": r"^\circ ", "º": r"^\circ ",
+    "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "γ": r"\gamma ", "λ": r"\lambda ",
+    "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}", "ℕ": r"\mathbb{N}",
+    "⟨": "(", "⟩": ")", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'",
+    "′": "'", "\u200b": "", "\ufeff": "", "\u2061": "", "\u2062": "",
+}  # fmt: skip
+_TRANSLATION = str.maketrans(_SIGNS)
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ"
+_SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉₊₋₍₎"
+_RAISED = str.maketrans(_SUPERSCRIPTS, "0123456789+-()n")
+_LOWERED = str.maketrans(_SUBSCRIPTS, "0123456789+-()")
+_RAISED_RUN = re.compile(f"[{_SUPERSCRIPTS}]+")
+_LOWERED_RUN = re.compile(f"[{_SUBSCRIPTS}]+")
+_VULGAR_FRACTION = re.compile("[¼-¾⅐-⅞↉]")
+_ROOT = re.compile(r"([√∛∜])\s*(\d+(?:\.\d+)?|\\[A-Za-z]+|[A-Za-z]|\([^()]*\)|\{[^{}]*\})")
+_ROOT_COMMANDS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
+
+# What a LaTeX command is replaced by; commands that are not here stay.
+_COMMANDS = {
+    **dict.fromkeys(
+        "left right mleft mright big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle "
+        "textstyle limits nolimits ! phantom hfill centering".split(),
+        "",
+    ),
+    **dict.fromkeys(["quad", "qquad", ",", ";", ":", " ", ">", "enspace", "thinspace"], " "),
+    **dict.fromkeys(["dfrac", "tfrac", "cfrac"], r"\frac"),
+    **dict.fromkeys(["dbinom", "tbinom"], r"\binom"),
+    **dict.fromkeys(["leq", "leqslant", "leqq"], r"\le"),
+    **dict.fromkeys(["geq", "geqslant", "geqq"], r"\ge"),
+    **dict.fromkeys(
+        "textbf textit textrm textnormal textsf texttt mbox hbox mathrm mathbf mathit".split(),
+        r"\text",
+    ),
+    **dict.fromkeys(["lvert", "rvert", "vert"], "|"),
+    **dict.fromkeys(["langle", "lparen"], "("),
+    **dict.fromkeys(["rangle", "rparen"], ")"),
+    **dict.fromkeys(["varnothing", "O"], r"\emptyset"),
+    "lt": "<",
+    "gt": ">",
+    "ne": r"\neq",
+    "lbrace": r"\{",
+    "rbrace": r"\}",
+    "lbrack": "[",
+    "rbrack": "]",
+    "%": "%",
+    "$": "$",
+    "degree": r"^\circ",
+    "land": ";",
+    "lor": ";",
+    "vee": ";",
+    "wedge": ";",
+    "ldots": "...",
+    "dots": "...",
+    "cdots": "...",
+    "pounds": "£",
+    "euro": "€",
+}
+_COMMAND = re.compile(r"\\(q?quad|[A-Za-z]+|.)", re.DOTALL)
+_DOUBLED_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}!,;%$])")
+_TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
+_NEEDS_NO_TEXT_COMMAND = re.compile(r"[^A-Za-z]*|\(?[A-Za-z]\)?|.*\d.*", re.DOTALL)
+_JOINED = re.compile(r"(?:(?<![A-Za-z\\])|(?<=\d))(?:,?\s*\b)?(?:and|or)(?![a-z])")
+_WORDS = (
+    (re.compile(r"\*\*(?=\s*[\d({+-])"), "^"),
+    (re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])"), r"\\pi "),
+    (re.compile(r"(?<![A-Za-z\\])(?:infinity|infty|inf|oo)(?![A-Za-z])"), r"\\infty "),
+    (re.compile(r"(?<![A-Za-z\\])sqrt(?=\s*[({])"), r"\\sqrt"),
+    (re.compile(r"(?<![A-Za-z\\])in(?=\s*[(\[{])"), r"\\in "),
+    (re.compile(r"<=|=<"), r"\\le "),
+    (re.compile(r">=|=>"), r"\\ge "),
+    (re.compile(r"!=|<>"), r"\\neq "),
+)
+_SQRT_PARENTHESES = re.compile(r"\\sqrt\s*\(([^()]*)\)")
+_FRACTION = re.compile(r"\\frac\s*(?:\{\s*([+-]?\d+)\s*\}|(\d))\s*(?:\{\s*(\d+)\s*\}|(\d))")
+_SPACES = re.compile(r"\s+")
+_NEEDLESS_SPACE = re.compile(r"(?<![\w.%]) | (?![\w.])")
+_WRAPPERS = (
+    ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"),
+    ('"', '"'), ("'", "'"), ("``", "''"), ("__", "__"),
+)  # fmt: skip
+_INLINE_MATH = re.compile(r"(?<![\\\d])\$([^$\n]+)\$")
+_BOX = re.compile(r"\\f?box(?:ed)?\s*\{")
+
+
+def tidy(text: str) -> str:
+    r"""``text`` in the one spelling that the comparison knows.
+
+    ``tidy("−\\dfrac{1}{2}") == tidy("$-1/2$.") == "-1/2"``. Idempotent on plain
+    numbers; anything unknown is left as it is.
+    """
+    if text.isdigit():
+        return text
+    if not text.isascii():
+        text = _to_ascii(text)
+    text = unwrap(text)
+    if "$" in text:
+        text = _INLINE_MATH.sub(r" \1 ", text)
+    if "\\" in text:
+        text = _plain_commands(text)
+    text = text.replace("{,}", ",").replace("~", " ")
+    for pattern, replacement in _WORDS:
+        text = pattern.sub(replacement, text)
+    text = _JOINED.sub(";", text)
+    text = _FRACTION.sub(_slash, text)
+    return unwrap(_NEEDLESS_SPACE.sub("", _SPACES.sub(" ", text)))
+
+
+def unwrap(text: str) -> str:
+    """``text`` without delimiters, quotes and closing punctuation around all of it."""
+    before = None
+    while text != before:
+        before = text
+        text = text.strip().rstrip(".,;:").strip()
+        for opening, closing in _WRAPPERS:
+            inside = text[len(opening) : -len(closing)]
+            if text.startswith(opening) and text.endswith(closing) and inside.strip():
+                if opening not in inside and closing not in inside:
+                    text = inside
+        box = _BOX.match(text)
+        if box and _closing(text, box.end()) == len(text) - 1:
+            text = text[box.end() : -1]
+    return text
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the brace closes that was opened just before ``start``; -1 if nowhere."""
+    depth = 1
+    for position in range(start, len(text)):
+        if text[position] == "{":
+            depth += 1
+        elif text[position] == "}":
+            depth -= 1
+            if depth == 0:
+                return position
+    return -1
+
+
+def _to_ascii(text: str) -> str:
+    text = _RAISED_RUN.sub(lambda m: f"^{{{m[0].translate(_RAISED)}}}", text)
+    text = _LOWERED_RUN.sub(lambda m: f"_{{{m[0].translate(_LOWERED)}}}", text)
+    text = _VULGAR_FRACTION.sub(lambda m: " " + unicodedata.normalize("NFKC", m[0]), text)
+    text = _ROOT.sub(_root, text.translate(_TRANSLATION))
+    return unicodedata.normalize("NFKC", text)
+
+
+def _root(match: re.Match[str]) -> str:
+    inside = match[2]
+    if inside[0] in "({":
+        inside = inside[1:-1]
+    return f"{_ROOT_COMMANDS[match[1]]}{{{inside}}}"
+
+
+def _plain_commands(text: str) -> str:
+    if "matrix" not in text and "array" not in text and "cases" not in text:
+        text = _DOUBLED_BACKSLASH.sub(r"\\", text)
+    text = _COMMAND.sub(lambda m: _COMMANDS.get(m[1], m[0]), text)
+    text = _SQRT_PARENTHESES.sub(r"\\sqrt{\1}", text)
+    return _TEXT.sub(_plain_text, text)
+
+
+def _plain_text(match: re.Match[str]) -> str:
+    inside = match[1].strip()
+    if inside in ("and", "or", "and/or"):
+        return ";"
+    if _NEEDS_NO_TEXT_COMMAND.fullmatch(inside):
+        return f" {inside} "
+    return rf"\text{{{inside}}}"
+
+
+def _slash(match: re.Match[str]) -> str:
+    over, under = match[1] or match[2], match[3] or match[4]
+    start, end = match.span()
+    neighbours = match.string[max(0, start - 1) : start] + match.string[end : end + 1]
+    plain = not neighbours.strip("+-,;()[]= ") and not over.startswith(("+", "-"))
+    return f"{over}/{under}" if plain else rf"\frac{{{over}}}{{{under}}}"

@@ -1,0 +1,140 @@
+"""Scores -> Reward."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rewardhub.compose.stage import Skipped, StageResult, Standing, part_value, result_of
+from rewardhub.compose.steps import Ledger
+from rewardhub.records import Part, Reward, Score
+from rewardhub.spec.model import Spec, Stage
+
+
+def compose(
+    spec: Spec, standings: Mapping[str, Standing], steps: int, closed: Stage | None = None
+) -> Reward:
+    """Return what ``spec`` makes of the Scores of one trajectory.
+
+    Args:
+        spec: the resolved reward spec.
+        standings: part id -> its Score, or why it was skipped. Parts that are missing count as
+            not reached.
+        steps: how many steps the trajectory has.
+        closed: the stage whose gate ended the grading, or that has no value though it is a gate.
+    """
+    results: list[tuple[Stage, StageResult]] = []
+    for stage in spec.stages:
+        result = result_of(stage, standings)
+        results.append((stage, result))
+        if stage is closed:
+            break
+    if closed is not None and results[-1][1].value is not None:
+        return _gated(spec, standings, steps, closed, results[-1][1].value)
+    for _, result in results:
+        if result.fault is not None:
+            parts = _parts(spec, standings, {})
+            return Reward.unscored(result.fault, result.reason, parts=parts, spec=spec.info)
+    return _scored(spec, standings, steps, results)
+
+
+def _scored(
+    spec: Spec,
+    standings: Mapping[str, Standing],
+    steps: int,
+    results: list[tuple[Stage, StageResult]],
+) -> Reward:
+    contributions: dict[str, float | None] = {}
+    ledger = Ledger(steps)
+    amounts: list[float] = []
+    for stage, result in results:
+        amounts.append(result.amount)
+        if result.contributions:
+            contributions.update(result.contributions)
+        _place(ledger, stage, result, standings)
+    _credit(ledger, spec.credit)
+    return Reward(
+        math.fsum(amounts),
+        success_of(spec, standings),
+        step_rewards=tuple(ledger.steps),
+        span_rewards=tuple(ledger.spans),
+        unplaced=ledger.unplaced,
+        parts=_parts(spec, standings, contributions),
+        spec=spec.info,
+    )
+
+
+def _place(
+    ledger: Ledger, stage: Stage, result: StageResult, standings: Mapping[str, Standing]
+) -> None:
+    if stage.steps is None or result.contributions is None:
+        ledger.unplaced += result.amount
+        return
+    if stage.combine in {"product", "formula"}:
+        ledger.unplaced += result.amount
+        return
+    for part, amount in result.contributions.items():
+        standing = standings[part]
+        if isinstance(standing, Score) and standing.step_values:
+            ledger.place(stage.steps, standing, amount or 0.0, penalty=stage.weight < 0)
+        else:
+            ledger.unplaced += amount or 0.0
+
+
+def _credit(ledger: Ledger, credit: str) -> None:
+    if credit == "last":
+        ledger.steps[-1] += ledger.unplaced
+        return
+    share = ledger.unplaced / len(ledger.steps)
+    ledger.steps = [placed + share for placed in ledger.steps]
+
+
+def _gated(
+    spec: Spec, standings: Mapping[str, Standing], steps: int, gate: Stage, value: float
+) -> Reward:
+    assert gate.gate is not None
+    amount = gate.gate.reward
+    contributions: dict[str, float | None] = {entry.id: 0.0 for entry in spec.entries}
+    return Reward(
+        amount,
+        False,
+        reason=f"the gate `{gate.name}` closed: {value:g} is below {gate.gate.below:g}",
+        step_rewards=(0.0,) * (steps - 1) + (amount,),
+        unplaced=amount,
+        parts=_parts(spec, standings, contributions),
+        decided_by=gate.name,
+        spec=spec.info,
+    )
+
+
+def success_of(spec: Spec, standings: Mapping[str, Standing]) -> bool | None:
+    """Return whether the attempt reached the goal; None if that reads a part without a value."""
+    if spec.success is None:
+        return None
+    values = values_for(spec, spec.success.names, standings)
+    return None if None in values.values() else bool(spec.success.evaluate(values))  # type: ignore[arg-type]
+
+
+def values_for(
+    spec: Spec, names: tuple[str, ...], standings: Mapping[str, Standing]
+) -> dict[str, float | None]:
+    """Return part id -> the value that an expression reads, None for a part without one."""
+    stages = spec.stage_of
+    return {name: part_value(stages[name], standings[name]) for name in names}
+
+
+def _parts(
+    spec: Spec, standings: Mapping[str, Standing], contributions: Mapping[str, float | None]
+) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    for stage in spec.stages:
+        for entry in stage.entries:
+            standing = standings.get(entry.id)
+            contribution = contributions.get(entry.id)
+            if isinstance(standing, Score):
+                part = Part(entry.id, stage.name, entry.weight, standing, contribution)
+            else:
+                reason = standing.reason if isinstance(standing, Skipped) else "not reached"
+                part = Part(entry.id, stage.name, entry.weight, None, contribution, reason)
+            parts.append(part)
+    return tuple(parts)

@@ -1,0 +1,161 @@
+"""What one stage makes of its parts: a value, and what each part adds to the reward."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rewardhub.compose.steps import value_of
+from rewardhub.records import TOLERANCE, Fault, Score
+from rewardhub.spec.model import Entry, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Stands where a Score would: the part was not run, and why."""
+
+    reason: str
+
+
+Standing = Score | Skipped
+"""What became of a part."""
+
+
+@dataclass(slots=True)
+class StageResult:
+    """What a stage comes to.
+
+    Attributes:
+        value: the stage's value, or None if it has none.
+        amount: what it adds to the reward.
+        contributions: part id -> what the part adds; None where that cannot be said.
+        decider: under min, max and cascade: the part that takes the whole amount.
+        fault: whose fault it is that there is no value, where the reward is None for it.
+        reason: why there is no value.
+    """
+
+    value: float | None
+    amount: float = 0.0
+    contributions: dict[str, float | None] | None = None
+    decider: str | None = None
+    fault: Fault | None = None
+    reason: str = ""
+
+
+def part_value(stage: Stage, standing: Standing) -> float | None:
+    """Return the value that a part counts with: 0 when skipped, None when it has none."""
+    if isinstance(standing, Skipped):
+        return 0.0
+    if stage.steps is not None and standing.step_values:
+        return value_of(stage.steps, standing)
+    return standing.value
+
+
+def forgiven(entry: Entry, score: Score) -> bool:
+    """Whether ``optional`` leaves a failed part out instead of unscoring the reward."""
+    return entry.optional and score.fault == "infrastructure"
+
+
+def result_of(stage: Stage, standings: Mapping[str, Standing]) -> StageResult:
+    """Return what ``stage`` makes of its parts (design: the reward arithmetic).
+
+    Args:
+        stage: the stage.
+        standings: part id -> its Score, or why it was skipped; every part of the stage is there.
+    """
+    counted: list[tuple[Entry, float]] = []
+    for entry in stage.entries:
+        standing = standings[entry.id]
+        value = part_value(stage, standing)
+        if value is not None:
+            counted.append((entry, value))
+        elif isinstance(standing, Score) and standing.status == "failed":
+            if not forgiven(entry, standing):
+                return _valueless(stage, entry.id, standing)
+    if stage.combine == "formula":
+        return _by_formula(stage, standings)
+    if not counted:
+        return _nothing_left(stage, standings)
+    if stage.combine == "mean":
+        return _by_mean(stage, counted)
+    if stage.combine == "product":
+        return _by_product(stage, counted)
+    return _by_decider(stage, counted)
+
+
+def amount_of(stage: Stage, value: float) -> float:
+    """Return what a stage of this value adds to the reward: W v, or W (1 - v) for a penalty."""
+    return stage.weight * value if stage.weight >= 0 else stage.weight * (1.0 - value)
+
+
+def _by_mean(stage: Stage, counted: Sequence[tuple[Entry, float]]) -> StageResult:
+    if len(counted) == 1 == len(stage.entries):
+        entry, value = counted[0]
+        amount = amount_of(stage, value)
+        return StageResult(value, amount, {entry.id: amount})
+    total = sum(entry.weight for entry, _ in counted)
+    contributions: dict[str, float | None] = {entry.id: 0.0 for entry in stage.entries}
+    value = amount = 0.0
+    for entry, part in counted:
+        share = entry.weight / total
+        value += share * part
+        added = share * amount_of(stage, part)
+        contributions[entry.id] = added
+        amount += added
+    return StageResult(min(1.0, value), amount, contributions)
+
+
+def _by_product(stage: Stage, counted: Sequence[tuple[Entry, float]]) -> StageResult:
+    value = math.prod(part for _, part in counted)
+    contributions: dict[str, float | None] = {entry.id: 0.0 for entry in stage.entries}
+    contributions.update({entry.id: None for entry, _ in counted})
+    return StageResult(value, amount_of(stage, value), contributions)
+
+
+def _by_decider(stage: Stage, counted: Sequence[tuple[Entry, float]]) -> StageResult:
+    pick: Callable[..., tuple[Entry, float]] = min if stage.combine == "min" else max
+    decider, value = pick(counted, key=lambda each: each[1])
+    amount = amount_of(stage, value)
+    contributions: dict[str, float | None] = {entry.id: 0.0 for entry in stage.entries}
+    contributions[decider.id] = amount
+    return StageResult(value, amount, contributions, decider.id)
+
+
+def _by_formula(stage: Stage, standings: Mapping[str, Standing]) -> StageResult:
+    assert stage.formula is not None
+    values: dict[str, float] = {}
+    for name in stage.formula.names:
+        value = part_value(stage, standings[name])
+        if value is None:
+            return _without_value(stage, name, standings[name])
+        values[name] = value
+    value = min(1.0, max(0.0, float(stage.formula.evaluate(values))))
+    contributions: dict[str, float | None] = {
+        entry.id: None if part_value(stage, standings[entry.id]) is not None else 0.0
+        for entry in stage.entries
+    }
+    return StageResult(value, amount_of(stage, value), contributions)
+
+
+def _nothing_left(stage: Stage, standings: Mapping[str, Standing]) -> StageResult:
+    first = stage.entries[0]
+    return _without_value(stage, first.id, standings[first.id])
+
+
+def _without_value(stage: Stage, part: str, standing: Standing) -> StageResult:
+    if stage.optional:
+        nothing: dict[str, float | None] = {entry.id: 0.0 for entry in stage.entries}
+        return StageResult(None, 0.0, nothing)
+    assert isinstance(standing, Score)
+    return _valueless(stage, part, standing)
+
+
+def _valueless(stage: Stage, part: str, score: Score) -> StageResult:
+    reason = f"part `{part}` of stage `{stage.name}` {score.status}: {score.reason}"
+    return StageResult(None, fault=score.fault, reason=reason)
+
+
+def below(value: float, border: float) -> bool:
+    """Whether ``value`` is below ``border`` by more than the tolerance."""
+    return value < border - TOLERANCE

@@ -1,0 +1,118 @@
+"""The frames that a pool and its workers exchange: one byte of kind, four of length, a body."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from enum import IntEnum
+
+LARGEST = 256 * 2**20
+"""The most bytes that one body may have."""
+
+_HEADER = struct.Struct("!BI")
+_SMALL = 1 << 16
+
+
+class Kind(IntEnum):
+    """What a frame says. The pool sends the first five, the worker the others."""
+
+    START = 1  # target, newline, manifest
+    MEMORY = 2  # MEMORY_LIMIT: the most memory that the next jobs may use
+    JOB = 3  # SERIAL, payload
+    CANARY = 4  # nothing; answered by a CANARY with NUMBER
+    STOP = 5  # nothing
+    READY = 11  # READINESS
+    REFUSED = 12  # traceback
+    REPLY = 13  # OUTCOME, reply
+    RAISED = 14  # OUTCOME, traceback
+    EXHAUSTED = 15  # OUTCOME, traceback of a MemoryError
+    NARROW = 16  # NARROWING
+    WIDEN = 17  # NUMBER
+    PROGRESS = 18  # note
+
+
+NUMBER = struct.Struct("!Q")
+SERIAL = NUMBER
+MEMORY_LIMIT = NUMBER  # bytes; 0 for no limit
+READINESS = struct.Struct("!d?")  # CPU seconds so far; whether it has child processes
+OUTCOME = struct.Struct("!Qd?")  # serial of the job; then as READINESS
+NARROWING = struct.Struct("!Qddd")  # number; CPU and wall limit (inf for none); CPU seconds so far
+
+
+class FrameError(Exception):
+    """Bytes that are no frame, or a frame that is too large."""
+
+
+class Channel:
+    """Frames over a connected stream socket. Any thread may send; one thread receives."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._received = bytearray()
+        self._sending = threading.Lock()
+        self._timeout: float | None = None
+
+    def set_timeout(self, seconds: float | None) -> None:
+        """Let `send` and `receive` raise TimeoutError after ``seconds``."""
+        if seconds != self._timeout:
+            self._timeout = seconds
+            self._connection.settimeout(seconds)
+
+    def send(self, kind: Kind, prefix: bytes = b"", body: bytes = b"") -> None:
+        """Send one frame, whose body is ``prefix`` and ``body`` together.
+
+        Raises:
+            FrameError: if it is too large; nothing was sent then.
+            TimeoutError: a part may have been sent: the channel can only be closed then.
+            OSError: if the other side is gone.
+        """
+        length = len(prefix) + len(body)
+        if length > LARGEST:
+            raise FrameError(f"{length:,} bytes are more than the {LARGEST:,} that fit a frame")
+        head = _HEADER.pack(kind, length) + prefix
+        with self._sending:
+            if length < _SMALL:
+                self._connection.sendall(head + body)
+            else:
+                self._connection.sendall(head)
+                self._connection.sendall(body)
+
+    def receive(self) -> tuple[int, bytes]:
+        """Return kind and body of the next frame.
+
+        Raises:
+            FrameError: if what came is no frame.
+            TimeoutError: if it did not come in time; what came of it is kept for the next call.
+            EOFError: if the other side is gone.
+        """
+        received = self._received
+        while True:
+            missing = _HEADER.size - len(received)
+            if missing <= 0:
+                kind, length = _HEADER.unpack_from(received)
+                if length > LARGEST:
+                    raise FrameError(f"a frame of {length:,} bytes was announced")
+                end = _HEADER.size + length
+                missing = end - len(received)
+                if missing <= 0:
+                    with memoryview(received) as view:
+                        body = bytes(view[_HEADER.size : end])
+                    del received[:end]
+                    return kind, body
+            received += self._read(missing)
+
+    def _read(self, missing: int) -> bytes:
+        try:
+            chunk = self._connection.recv(min(max(missing, 1 << 14), 1 << 20))
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise EOFError(str(error)) from error
+        if not chunk:
+            raise EOFError("the other side closed the channel")
+        return chunk
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._connection.close()
