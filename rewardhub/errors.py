@@ -25,7 +25,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 __all__ = [
     "GraderDefinitionError",
@@ -50,6 +50,16 @@ __all__ = [
 
 class RewardhubError(Exception):
     """The base of every error that rewardhub raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Cross to another process whatever arguments the constructor of a subclass takes."""
+        return _remake, (type(self), self.args), self.__dict__
+
+
+def _remake(error: type[RewardhubError], args: tuple[Any, ...]) -> RewardhubError:
+    made = error.__new__(error)
+    made.args = args
+    return made
 
 
 class UsageError(RewardhubError):
@@ -101,6 +111,9 @@ class NameClashError(PluginError):
 
     def __init__(self, kind: str, name: str, owners: tuple[str, str]) -> None:
         first, second = owners
+        if first == second:
+            super().__init__(f"`{first}` offers two {kind}s called `{name}`: rename one of them.")
+            return
         super().__init__(
             f"The {kind} `{name}` is claimed by `{first}` and by `{second}`. "
             f"Uninstall one of them, or block one by name: `--block {second}`."
@@ -135,7 +148,7 @@ class TaskError(GradingError):
     """The task itself cannot be graded: the Score is *abstained* (task)."""
 
 
-class UndeclaredReadError(GradingError, AttributeError):
+class UndeclaredReadError(GradingError):
     """A grader read a path that its card does not list under ``reads``."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rewardhub.compose.stage import Skipped, StageResult, Standing, part_value, result_of
 from rewardhub.compose.steps import Ledger
 from rewardhub.records import Part, Reward, Score
-from rewardhub.spec.model import Spec, Stage
+from rewardhub.spec.model import Credit, Spec, Stage
 
 
 def compose(
@@ -45,32 +45,35 @@ def _scored(
     results: list[tuple[Stage, StageResult]],
 ) -> Reward:
     contributions: dict[str, float | None] = {}
-    ledger = Ledger(steps)
-    amounts: list[float] = []
-    for stage, result in results:
-        amounts.append(result.amount)
-        if result.contributions:
-            contributions.update(result.contributions)
-        _place(ledger, stage, result, standings)
-    _credit(ledger, spec.credit)
+    for _, result in results:
+        contributions.update(result.contributions)
+    value = math.fsum([result.amount for _, result in results])
+    if spec.places_steps:
+        ledger = Ledger(steps)
+        for stage, result in results:
+            _place(ledger, stage, result, standings)
+        unplaced, placed, spans = ledger.unplaced, ledger.steps, tuple(ledger.spans)
+    else:
+        unplaced, placed, spans = value, [0.0] * steps, ()
     return Reward(
-        math.fsum(amounts),
+        value,
         success_of(spec, standings),
-        step_rewards=tuple(ledger.steps),
-        span_rewards=tuple(ledger.spans),
-        unplaced=ledger.unplaced,
-        parts=_parts(spec, standings, contributions),
-        spec=spec.info,
+        "scored",
+        None,
+        "",
+        _credited(placed, unplaced, spec.credit),
+        spans,
+        unplaced,
+        _parts(spec, standings, contributions),
+        None,
+        spec.info,
     )
 
 
 def _place(
     ledger: Ledger, stage: Stage, result: StageResult, standings: Mapping[str, Standing]
 ) -> None:
-    if stage.steps is None or result.contributions is None:
-        ledger.unplaced += result.amount
-        return
-    if stage.combine in {"product", "formula"}:
+    if stage.steps is None or stage.combine in {"product", "formula"}:
         ledger.unplaced += result.amount
         return
     for part, amount in result.contributions.items():
@@ -81,12 +84,12 @@ def _place(
             ledger.unplaced += amount or 0.0
 
 
-def _credit(ledger: Ledger, credit: str) -> None:
+def _credited(placed: list[float], unplaced: float, credit: Credit) -> tuple[float, ...]:
     if credit == "last":
-        ledger.steps[-1] += ledger.unplaced
-        return
-    share = ledger.unplaced / len(ledger.steps)
-    ledger.steps = [placed + share for placed in ledger.steps]
+        placed[-1] += unplaced
+        return tuple(placed)
+    share = unplaced / len(placed)
+    return tuple([each + share for each in placed])
 
 
 def _gated(
@@ -129,12 +132,12 @@ def _parts(
     parts: list[Part] = []
     for stage in spec.stages:
         for entry in stage.entries:
-            standing = standings.get(entry.id)
-            contribution = contributions.get(entry.id)
-            if isinstance(standing, Score):
-                part = Part(entry.id, stage.name, entry.weight, standing, contribution)
-            else:
-                reason = standing.reason if isinstance(standing, Skipped) else "not reached"
-                part = Part(entry.id, stage.name, entry.weight, None, contribution, reason)
-            parts.append(part)
+            name = entry.id
+            standing = standings.get(name)
+            contribution = contributions.get(name)
+            if type(standing) is Score:
+                parts.append(Part(name, stage.name, entry.weight, standing, contribution))
+                continue
+            reason = standing.reason if type(standing) is Skipped else "not reached"
+            parts.append(Part(name, stage.name, entry.weight, None, contribution, reason))
     return tuple(parts)

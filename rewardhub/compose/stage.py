@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rewardhub.compose.steps import value_of
 from rewardhub.records import TOLERANCE, Fault, Score
@@ -37,7 +37,7 @@ class StageResult:
 
     value: float | None
     amount: float = 0.0
-    contributions: dict[str, float | None] | None = None
+    contributions: dict[str, float | None] = field(default_factory=dict[str, float | None])
     decider: str | None = None
     fault: Fault | None = None
     reason: str = ""
@@ -45,16 +45,18 @@ class StageResult:
 
 def part_value(stage: Stage, standing: Standing) -> float | None:
     """Return the value that a part counts with: 0 when skipped, None when it has none."""
-    if isinstance(standing, Skipped):
+    if type(standing) is Skipped:
         return 0.0
+    assert type(standing) is Score
     if stage.steps is not None and standing.step_values:
         return value_of(stage.steps, standing)
     return standing.value
 
 
-def forgiven(entry: Entry, score: Score) -> bool:
-    """Whether ``optional`` leaves a failed part out instead of unscoring the reward."""
-    return entry.optional and score.fault == "infrastructure"
+def _ends(entry: Entry, score: Score) -> bool:
+    """Whether a part without a value unscores the reward: it failed and is not forgiven."""
+    forgiven = entry.optional and score.fault == "infrastructure"
+    return score.status == "failed" and not forgiven
 
 
 def result_of(stage: Stage, standings: Mapping[str, Standing]) -> StageResult:
@@ -70,9 +72,8 @@ def result_of(stage: Stage, standings: Mapping[str, Standing]) -> StageResult:
         value = part_value(stage, standing)
         if value is not None:
             counted.append((entry, value))
-        elif isinstance(standing, Score) and standing.status == "failed":
-            if not forgiven(entry, standing):
-                return _valueless(stage, entry.id, standing)
+        elif isinstance(standing, Score) and _ends(entry, standing):
+            return _valueless(stage, entry.id, standing)
     if stage.combine == "formula":
         return _by_formula(stage, standings)
     if not counted:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Sequence
-from typing import Any, ClassVar, TypeAlias
+import sys
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
@@ -25,19 +26,31 @@ _SUBSTITUTES = {
 }
 
 
+_PYDANTIC_PREFIXES = ("model_validate", "model_dump")
+"""What pydantic keeps for itself beyond the names that it has today."""
+
+
+def _own_annotations(cls: type[Any]) -> Mapping[str, Any]:
+    if sys.version_info >= (3, 14):
+        import annotationlib  # annotations are lazy there, and may name what does not exist yet
+
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    else:  # noqa: RET505  # type checkers pick one branch by the version
+        return inspect.get_annotations(cls)
+
+
 class Options(BaseModel):
     """Fields are options: checked before a run, and part of a grader's identity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    _reserved: ClassVar[frozenset[str]] = frozenset()
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse options whose names pydantic or the contract already use."""
-        own = cls.__dict__.get("__annotations__", {})
-        taken = set(dir(BaseModel)) | cls._reserved
-        for name in own:
-            if not name.startswith("_") and (name in taken or name.startswith("model_")):
+        taken = {name for base in cls.__mro__[1:] for name in vars(base)}
+        for name, annotation in _own_annotations(cls).items():
+            if name.startswith("_") or "ClassVar" in str(annotation):
+                continue
+            if name in taken or name.startswith(_PYDANTIC_PREFIXES):
                 better = _SUBSTITUTES.get(name) or f"{name.removeprefix('model_')}_option"
                 raise GraderDefinitionError(
                     f"The option `{name}` of {cls.__name__} hides a name that the base class "
@@ -71,8 +84,6 @@ class Grader(Options):
     other exception becomes a *failed* Score: it never becomes a number.
     """
 
-    _reserved: ClassVar[frozenset[str]] = frozenset({"grade", "open", "close"})
-
     def grade(
         self, trajectory: Trajectory, *args: Any, **kwargs: Any
     ) -> Verdict | Awaitable[Verdict]:
@@ -89,8 +100,6 @@ class Grader(Options):
 class BatchGrader(Options):
     """Measures many trajectories in one call, for models that are quicker in batches."""
 
-    _reserved: ClassVar[frozenset[str]] = frozenset({"grade_batch", "open", "close"})
-
     def grade_batch(
         self, trajectories: Sequence[Trajectory], *args: Any, **kwargs: Any
     ) -> Sequence[Verdict] | Awaitable[Sequence[Verdict]]:
@@ -100,8 +109,6 @@ class BatchGrader(Options):
 
 class GroupGrader(Options):
     """Compares the attempts of one group: ranks, pairs, diversity, stability."""
-
-    _reserved: ClassVar[frozenset[str]] = frozenset({"grade_group", "open", "close"})
 
     def grade_group(
         self, trajectories: Sequence[Trajectory], *args: Any, **kwargs: Any

@@ -43,12 +43,12 @@ def read_signature(grader: type[Options]) -> Signature:
     """
     method = method_of(grader)
     function = getattr(grader, method)
+    hints = _type_hints(grader, method)  # first: `inspect.signature` may evaluate them, too
     parameters = list(inspect.signature(function).parameters.values())
     if len(parameters) < 2:
         raise GraderDefinitionError(
             f"`{grader.__name__}.{method}` needs a parameter for what it grades."
         )
-    hints = _type_hints(grader, method)
     slots: dict[str, type[Resource]] = {}
     for parameter in parameters[2:]:
         if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:

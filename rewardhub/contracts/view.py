@@ -7,7 +7,7 @@ bring back a stale Score one day. The view refuses it on the first day instead.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NoReturn
 
@@ -17,18 +17,20 @@ from rewardhub.records import Record, Step, Task, Trajectory
 DEFAULT_READS = ("final_text", "steps.text", "status", "task.messages", "task.reference")
 """What every door fills; the grader's own keys of ``task.checks`` come on top."""
 
-_COMPUTED: dict[type[Record], frozenset[str]] = {
-    Trajectory: frozenset({"final_text", "tool_calls"}),
-    Task: frozenset({"prompt"}),
-    Step: frozenset(),
+_COMPUTED: dict[type[Record], dict[str, str]] = {
+    Trajectory: {"final_text": "steps.text", "tool_calls": "steps.tool_calls"},
+    Task: {"prompt": "messages"},
+    Step: {},
 }
-_NEEDS = {"final_text": "steps.text", "tool_calls": "steps.tool_calls", "prompt": "task.messages"}
+"""What is computed from another field: readable wherever that field is."""
+
+_NEEDS = {**_COMPUTED[Trajectory], "task.prompt": "task.messages"}
 _NESTED: dict[type[Record], dict[str, type[Record]]] = {
     Trajectory: {"task": Task, "steps": Step},
     Task: {},
     Step: {},
 }
-_MAPPINGS = frozenset({"checks", "metadata", "artifacts", "files", "environment"})
+_MAPPINGS = frozenset({"checks", "metadata", "artifacts", "environment"})
 
 
 class Tree(dict[str, "Tree"]):
@@ -73,7 +75,7 @@ def _check_path(path: str) -> None:
     for depth, name in enumerate(names):
         if record is None:
             return
-        known = set(record.model_fields) | _COMPUTED[record]
+        known = _known(record)
         if name not in known:
             raise GraderDefinitionError(
                 f"`reads` lists `{path}`, and a {record.kind} has no `{name}`."
@@ -88,12 +90,16 @@ def _check_path(path: str) -> None:
         record = _NESTED[record].get(name)
 
 
+def _known(record: type[Record]) -> tuple[str, ...]:
+    return (*record.model_fields, *_COMPUTED[record])
+
+
 def view_of(reads: Iterable[str], grader: str) -> Callable[[Trajectory], Trajectory]:
     """Return a function that shows a trajectory to ``grader`` through ``reads`` only.
 
     Any other access raises `UndeclaredReadError`, which says what to add to the card.
     """
-    return _view_class(tree_of(reads).paths(), grader)  # type: ignore[return-value]
+    return _view_class(tree_of(reads).paths(), grader)
 
 
 @cache
@@ -105,6 +111,9 @@ def _build(record: type[Record], tree: Tree, grader: str, prefix: str) -> type[A
     members: dict[str, Any] = {"__slots__": ("_record", "_shown"), "__doc__": record.__doc__}
     for name, node in tree.items():
         members[name] = property(_getter(record, name, node, grader, prefix))
+    for name, source in _COMPUTED[record].items():
+        if _shows(tree, source):
+            members[name] = property(_field_getter(name))
 
     def initialise(self: Any, record: Record) -> None:
         self._record = record
@@ -113,10 +122,9 @@ def _build(record: type[Record], tree: Tree, grader: str, prefix: str) -> type[A
         if name.startswith("__") or name == "_shown":
             raise AttributeError(name)
         path = prefix + name
-        if name not in set(record.model_fields) | _COMPUTED[record]:
+        if name not in _known(record):
             if inspect.getattr_static(record, name, None) is None:
-                known = set(record.model_fields) | _COMPUTED[record]
-                hint = did_you_mean(name, known)
+                hint = did_you_mean(name, _known(record))
                 raise AttributeError(f"A {record.kind} has no `{name}`.{hint}")
             raise UndeclaredReadError(
                 f"Grader `{grader}` used `{path}` of its view; it can read fields only: "
@@ -133,6 +141,18 @@ def _build(record: type[Record], tree: Tree, grader: str, prefix: str) -> type[A
     return type(f"{record.__name__}View", (), members)
 
 
+def _shows(tree: Tree, path: str) -> bool:
+    """Return whether ``tree`` shows all that stands at ``path``."""
+    node = tree
+    for name in path.split("."):
+        if name not in node:
+            return False
+        node = node[name]
+        if not node:
+            return True
+    return False
+
+
 def _no_pickle(_self: Any) -> NoReturn:
     raise TypeError("a view is not plain data: pass the texts that the call needs instead")
 
@@ -144,8 +164,7 @@ def _getter(
         return _field_getter(name)
     path = f"{prefix}{name}"
     if name in _MAPPINGS:
-        keys = tuple(node)
-        return lambda view: _PartOfMapping(getattr(view._record, name) or {}, keys, path, grader)
+        return lambda view: _PartOfMapping(getattr(view._record, name) or {}, node, path, grader)
     inner = _build(_NESTED[record][name], node, grader, f"{path}.")
     if name == "task":
         return lambda view: inner(view._record.task)
@@ -168,45 +187,63 @@ def _field_getter(name: str) -> Callable[[Any], Any]:
 class _PartOfMapping(Mapping[str, Any]):
     """The listed keys of a mapping; any other key is refused, whether it exists or not."""
 
-    __slots__ = ("_grader", "_keys", "_mapping", "_path")
+    __slots__ = ("_grader", "_mapping", "_path", "_tree")
 
-    def __init__(
-        self, mapping: Mapping[str, Any], keys: tuple[str, ...], path: str, grader: str
-    ) -> None:
+    def __init__(self, mapping: Mapping[str, Any], tree: Tree, path: str, grader: str) -> None:
         self._mapping = mapping
-        self._keys = keys
+        self._tree = tree
         self._path = path
         self._grader = grader
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._keys:
-            raise UndeclaredReadError(
-                f"Grader `{self._grader}` read `{self._path}.{key}`, which its card does not list. "
-                f'Add it: `GraderCard(..., reads=(*DEFAULT_READS, "{self._path}.{key}"))`.'
-            )
-        return self._mapping[key]
+        self._refuse_unlisted(key)
+        value = self._mapping[key]
+        if self._tree[key] and isinstance(value, Mapping):
+            return _PartOfMapping(value, self._tree[key], f"{self._path}.{key}", self._grader)
+        return value
 
     def __contains__(self, key: object) -> bool:
-        return key in self._keys and key in self._mapping
+        self._refuse_unlisted(key)
+        return key in self._mapping
 
-    def __iter__(self) -> Any:
-        return (key for key in self._keys if key in self._mapping)
+    def __iter__(self) -> Iterator[str]:
+        return (key for key in self._tree if key in self._mapping)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def _refuse_unlisted(self, key: object) -> None:
+        if key not in self._tree:
+            raise UndeclaredReadError(
+                f"Grader `{self._grader}` read `{self._path}.{key}`, which its card does not list. "
+                f'Add it: `GraderCard(..., reads=(*DEFAULT_READS, "{self._path}.{key}"))`.'
+            )
+
+
+_ABSENT = object()
+
 
 def values_of(reads: Iterable[str], trajectory: Trajectory) -> dict[str, Any]:
-    """Return what ``reads`` shows of ``trajectory``, as JSON: the subject of a cached Score."""
-    return {path: _value_at(trajectory, path.split(".")) for path in tree_of(reads).paths()}
+    """Return what ``reads`` shows of ``trajectory``, as JSON: the subject of a cached Score.
+
+    A key that a mapping does not have is left out: to a grader it is not the same as null.
+    """
+    found = {path: _value_at(trajectory, path.split(".")) for path in tree_of(reads).paths()}
+    return {path: value for path, value in found.items() if value is not _ABSENT}
 
 
 def _value_at(value: Any, names: list[str]) -> Any:
-    for depth, name in enumerate(names):
-        if isinstance(value, tuple):
-            return [_value_at(item, names[depth:]) for item in value]
-        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-    return _jsonable(value)
+    if not names:
+        return _jsonable(value)
+    name, *rest = names
+    if isinstance(value, Record):
+        inner = getattr(value, name)
+        if rest and isinstance(inner, tuple):
+            return [_value_at(step, rest) for step in inner]
+        return _ABSENT if rest and inner is None else _value_at(inner, rest)
+    if isinstance(value, Mapping):
+        return _value_at(value[name], rest) if name in value else _ABSENT
+    return _jsonable(value)  # inside a mapping, what is no mapping is shown as a whole
 
 
 def _jsonable(value: Any) -> Any:

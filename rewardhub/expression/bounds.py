@@ -122,8 +122,7 @@ def bound_of(node: Formula, box: Box, text: str) -> Bound:
         case Negative():
             return _negated(bound_of(node.operand, box, text))
         case Call():
-            arguments = [bound_of(argument, box, text) for argument in node.arguments]
-            return _absolute(arguments[0]) if node.function == "abs" else _chosen(node, arguments)
+            return _called(node.function, [bound_of(each, box, text) for each in node.arguments])
         case Arithmetic():
             left, right = bound_of(node.left, box, text), bound_of(node.right, box, text)
             if node.operator == "/" and 0.0 in right.value:
@@ -140,26 +139,33 @@ def bound_of(node: Formula, box: Box, text: str) -> Bound:
 
 
 def _joined(operator: str, left: Bound, right: Bound) -> Bound:
-    slopes: dict[str, Interval] = {}
+    u, v = left.value, right.value
+    both = {
+        name: (left.slopes.get(name, _ZERO), right.slopes.get(name, _ZERO))
+        for name in {**left.slopes, **right.slopes}
+    }
     match operator:
         case "+":
-            value = left.value + right.value
-            for name in {**left.slopes, **right.slopes}:
-                slopes[name] = left.slopes.get(name, _ZERO) + right.slopes.get(name, _ZERO)
+            return Bound(u + v, {name: du + dv for name, (du, dv) in both.items()})
         case "-":
-            return _joined("+", left, _negated(right))
+            return Bound(u - v, {name: du - dv for name, (du, dv) in both.items()})
         case "*":
-            value = left.value * right.value
-            for name in {**left.slopes, **right.slopes}:
-                one, other = left.slopes.get(name, _ZERO), right.slopes.get(name, _ZERO)
-                slopes[name] = one * right.value + left.value * other
+            return Bound(u * v, {name: du * v + u * dv for name, (du, dv) in both.items()})
         case _:
-            value = left.value / right.value
-            for name in {**left.slopes, **right.slopes}:
-                one, other = left.slopes.get(name, _ZERO), right.slopes.get(name, _ZERO)
-                # (u/v)' as (u' - u/v v')/v: the square of a small v could round to 0.
-                slopes[name] = (one - value * other) / right.value
-    return Bound(value, slopes)
+            ratio = u / v
+            # Not (du v - u dv) / v^2: the square of a small v could round to 0.
+            slopes = {name: (du - ratio * dv) / v for name, (du, dv) in both.items()}
+            return Bound(ratio, slopes)
+
+
+def _called(function: str, arguments: list[Bound]) -> Bound:
+    match function:
+        case "abs":
+            return _absolute(arguments[0])
+        case "min":
+            return _smallest(arguments)
+        case _:
+            return _negated(_smallest([_negated(argument) for argument in arguments]))
 
 
 def _negated(bound: Bound) -> Bound:
@@ -176,16 +182,11 @@ def _absolute(bound: Bound) -> Bound:
     return Bound(value, {name: hull(slope, -slope) for name, slope in bound.slopes.items()})
 
 
-def _chosen(node: Call, arguments: list[Bound]) -> Bound:
-    """Return the bound of ``min`` or ``max``; arguments that never win do not count."""
-    lows = [argument.value.low for argument in arguments]
-    highs = [argument.value.high for argument in arguments]
-    if node.function == "min":
-        value = Interval(min(lows), min(highs))
-        rivals = [argument for argument in arguments if argument.value.low <= value.high]
-    else:
-        value = Interval(max(lows), max(highs))
-        rivals = [argument for argument in arguments if argument.value.high >= value.low]
+def _smallest(arguments: list[Bound]) -> Bound:
+    leader = min(arguments, key=lambda argument: argument.value.high)
+    # What never falls below the leader never decides, so its slopes do not count.
+    rivals = [each for each in arguments if each is leader or each.value.low < leader.value.high]
+    value = Interval(min(rival.value.low for rival in rivals), leader.value.high)
     names = dict.fromkeys(name for rival in rivals for name in rival.slopes)
     slopes = {name: hull(*(rival.slopes.get(name, _ZERO) for rival in rivals)) for name in names}
     return Bound(value, slopes)

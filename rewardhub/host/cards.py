@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel
 
@@ -30,6 +31,7 @@ from rewardhub.contracts import (
 )
 from rewardhub.errors import GraderDefinitionError
 
+RunsIn = Literal["auto", "process"]
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*")
 
 
@@ -40,6 +42,20 @@ class Card:
     kind: ClassVar[str] = "card"
 
     name: str
+
+
+def _check_class(card: Card, field_name: str, contract: type[object]) -> None:
+    given = getattr(card, field_name)
+    if not inspect.isclass(given):
+        raise GraderDefinitionError(
+            f"The `{field_name}` of {card.kind} `{card.name}` is a class, not {given!r}. "
+            "Have you called it? Leave out the `()`."
+        )
+    if not issubclass(given, contract):
+        raise GraderDefinitionError(
+            f"The {card.kind} `{card.name}` must subclass `{contract.__name__}`, and "
+            f"{given.__name__} does not."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +86,7 @@ class GraderCard(Card):
     version: str = "1"
     reads: tuple[str, ...] | None = None
     gives: tuple[Literal["steps"], ...] = ()
-    runs_in: Literal["auto", "process"] = "auto"
+    runs_in: RunsIn = "auto"
     deterministic: bool = True
     checks: Mapping[str, type[BaseModel]] = field(default_factory=dict)
     group_by: str | None = None
@@ -87,6 +103,7 @@ class GraderCard(Card):
                 f"not `{self.name}`."
             )
         object.__setattr__(self, "signature", read_signature(self.grader))
+        self._check_choices()
         tree_of(self.all_reads)
         if self.runs_in == "process" and not self._plain:
             raise GraderDefinitionError(
@@ -95,6 +112,29 @@ class GraderCard(Card):
             )
         if self.group_by is not None:
             tree_of((self.group_by,))
+
+    def _check_choices(self) -> None:
+        mistake = ""
+        reads: object = self.reads
+        if isinstance(reads, str):
+            mistake = f'`reads` is a tuple of paths: write `reads=("{reads}",)`'
+        elif self.runs_in not in get_args(RunsIn):
+            mistake = f"`runs_in` is `auto` or `process`, not `{self.runs_in}`"
+        elif set(self.gives) - {"steps"}:
+            mistake = f'`gives` is empty or `("steps",)`, not {self.gives!r}'
+        elif self.group_by is not None and self.signature.shape != "grade_group":
+            mistake = "`group_by` is for group graders"
+        elif min(self.max_rows, 1 if self.max_tokens is None else self.max_tokens) < 1:
+            mistake = "`max_rows` and `max_tokens` are at least 1"
+        wrong = [
+            key
+            for key, model in self.checks.items()
+            if not (inspect.isclass(model) and issubclass(model, BaseModel))
+        ]
+        if wrong:
+            mistake = f"`checks` names a pydantic model for each key, and `{wrong[0]}` has none"
+        if mistake:
+            raise GraderDefinitionError(f"The card of grader `{self.name}` is wrong: {mistake}.")
 
     @property
     def _plain(self) -> bool:
@@ -134,6 +174,9 @@ class ReaderCard(Card):
     rank: int = 0
     description: str = ""
 
+    def __post_init__(self) -> None:
+        _check_class(self, "reader", Reader)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterCard(Card):
@@ -145,6 +188,9 @@ class WriterCard(Card):
     suffixes: tuple[str, ...] = ()
     description: str = ""
 
+    def __post_init__(self) -> None:
+        _check_class(self, "writer", Writer)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxCard(Card):
@@ -153,6 +199,9 @@ class SandboxCard(Card):
     kind: ClassVar[str] = "sandbox"
 
     sandbox: type[Sandbox]
+
+    def __post_init__(self) -> None:
+        _check_class(self, "sandbox", Sandbox)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +212,9 @@ class JudgeCard(Card):
 
     judge: type[Judge]
 
+    def __post_init__(self) -> None:
+        _check_class(self, "judge", Judge)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCard(Card):
@@ -171,6 +223,9 @@ class ModelCard(Card):
     kind: ClassVar[str] = "model"
 
     model: type[Model]
+
+    def __post_init__(self) -> None:
+        _check_class(self, "model", Model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +236,9 @@ class PolicyCard(Card):
 
     policy: type[Policy]
 
+    def __post_init__(self) -> None:
+        _check_class(self, "policy", Policy)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentCard(Card):
@@ -189,6 +247,9 @@ class EnvironmentCard(Card):
     kind: ClassVar[str] = "environment"
 
     environment: type[Environment]
+
+    def __post_init__(self) -> None:
+        _check_class(self, "environment", Environment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +270,12 @@ class SpecCard(Card):
 
     path: Path
     description: str = ""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise GraderDefinitionError(
+                f"A spec of a pack is called `domain/what` in lower case, not `{self.name}`."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +306,13 @@ class CommandCard(Card):
     target: str
     help: str = ""
 
+    def __post_init__(self) -> None:
+        module, _, attribute = self.target.partition(":")
+        if not (attribute.isidentifier() and all(n.isidentifier() for n in module.split("."))):
+            raise GraderDefinitionError(
+                f"The target of command `{self.name}` is `package.module:app`, not `{self.target}`."
+            )
+
 
 RESOURCE_FIELDS: dict[str, str] = {"sandbox": "sandbox", "judge": "judge", "model": "model"}
 
@@ -249,7 +323,7 @@ def resource_class(card: SandboxCard | JudgeCard | ModelCard) -> type[Options]:
     Raises:
         GraderDefinitionError: if its options could not be checked.
     """
-    resource: Any = getattr(card, RESOURCE_FIELDS[card.kind])
+    resource: type[object] = getattr(card, RESOURCE_FIELDS[card.kind])
     if not issubclass(resource, Options):
         raise GraderDefinitionError(
             f"The {card.kind} `{card.name}` must also subclass `Options`, so that what a spec says "

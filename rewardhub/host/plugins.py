@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.metadata
 import importlib.util
 import json
@@ -74,10 +75,10 @@ def installed_plugins(block: Iterable[str] = ()) -> Iterator[Loaded]:
             continue
         try:
             module: Any = point.load()
-        except Exception:  # noqa: BLE001  # whatever a pack raises on import is remembered
+            digest = _editable_digest(distribution, module) if distribution else ""
+        except (Exception, SystemExit):  # noqa: BLE001  # whatever a pack raises is remembered
             yield Loaded(PluginSource(point.name, name, version, error=_last_lines()), None)
             continue
-        digest = _editable_digest(distribution, module) if distribution else ""
         yield Loaded(PluginSource(point.name, name, version, digest), module)
 
 
@@ -99,10 +100,19 @@ def loose_plugin(path: Path) -> Loaded:
     sys.modules[name] = module  # dataclasses and pickle look their module up there
     try:
         found.loader.exec_module(module)
-    except Exception:  # noqa: BLE001  # remembered like a broken pack
+    except (Exception, SystemExit):  # noqa: BLE001  # remembered like a broken pack
         del sys.modules[name]
         return Loaded(PluginSource(str(path), str(path), error=_last_lines()), None)
     return Loaded(source, module)
+
+
+def module_plugin(name: str) -> Loaded:
+    """Return the plugin that is an importable module; with its error if it does not import."""
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit):  # noqa: BLE001  # remembered like a broken pack
+        return Loaded(PluginSource(name, error=_last_lines()), None)
+    return Loaded(PluginSource(name), module)
 
 
 def _last_lines() -> str:
@@ -117,12 +127,14 @@ def _editable_digest(distribution: importlib.metadata.Distribution, module: Any)
         return ""
     top = sys.modules.get(module.__name__.partition(".")[0], module)
     roots = [Path(path) for path in getattr(top, "__path__", [])]
-    files = [file for root in roots for file in sorted(root.rglob("*.py"))]
+    files = [(root, file) for root in roots for file in sorted(root.rglob("*.py"))]
     if not files and getattr(top, "__file__", None):
-        files = [Path(str(top.__file__))]
+        single = Path(str(top.__file__))
+        files = [(single.parent, single)]
     digest = hashlib.blake2b(digest_size=16)
-    for file in files:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    for root, file in files:
+        source = file.read_bytes()
+        digest.update(f"{file.relative_to(root).as_posix()}\0{len(source)}\0".encode() + source)
     return digest.hexdigest()
 
 

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import pluggy
 
+from rewardhub.contracts import Options
 from rewardhub.errors import (
     NameClashError,
     PluginError,
@@ -37,7 +38,13 @@ from rewardhub.host.cards import (
     WriterCard,
     resource_class,
 )
-from rewardhub.host.plugins import Loaded, PluginSource, installed_plugins, loose_plugin
+from rewardhub.host.plugins import (
+    Loaded,
+    PluginSource,
+    installed_plugins,
+    loose_plugin,
+    module_plugin,
+)
 from rewardhub.records import Reward, Trajectory
 
 C_co = TypeVar("C_co", bound=Card, covariant=True)
@@ -145,6 +152,10 @@ class Registry:
         if loaded.plugin is None:
             return source
         try:
+            if self._host.has_plugin(source.name):
+                raise PluginError(
+                    f"Another plugin is called `{source.name}`, too: rename one of the two."
+                )
             _check_hook_names(loaded.plugin)
             self._host.register(loaded.plugin, name=source.name)
             cards = list(self._cards_of(source))
@@ -162,7 +173,7 @@ class Registry:
         return source
 
     def _remember(self, loaded: Loaded, error: str) -> PluginSource:
-        if self._host.is_registered(loaded.plugin):
+        if self._host.get_name(loaded.plugin) == loaded.source.name:
             self._host.unregister(loaded.plugin)
         log.debug("plugin %s is broken: %s", loaded.source.name, error)
         return replace(loaded.source, error=error)
@@ -220,31 +231,34 @@ def discover(
 
 def from_manifest(manifest: Manifest) -> Registry:
     """Return the registry that ``manifest`` describes. Raises as `discover`."""
-    loaded = list(installed_plugins(manifest.block)) if manifest.discover else []
+    loaded = list(installed_plugins(manifest.block)) if manifest.discover else [_builtin()]
     loaded += [loose_plugin(Path(path)) for path in manifest.loose]
-    loaded += [_module_plugin(name) for name in manifest.modules]
+    loaded += [module_plugin(name) for name in manifest.modules]
     return Registry(loaded, manifest)
 
 
-def _module_plugin(name: str) -> Loaded:
-    import importlib
+def _builtin() -> Loaded:
+    from rewardhub import builtin
 
-    return Loaded(PluginSource(name), importlib.import_module(name))
+    return Loaded(PluginSource("builtin", "rewardhub-core"), builtin)
 
 
 def registry_of(*plugins: object) -> Registry:
     """Return a registry of just these plugins and the built-ins: it never discovers.
 
     Args:
-        plugins: modules or objects with hooks, cards, or grader classes.
+        plugins: modules or objects with hooks, or cards. Worker processes can build the same
+            registry if all are modules.
 
     Raises:
         PluginError: if one of them is broken: a test must see that.
         NameClashError: if two of them claim one name.
     """
-    from rewardhub import builtin
-
-    loaded = [Loaded(PluginSource("builtin", "rewardhub-core"), builtin)]
+    for plugin in plugins:
+        if inspect.isclass(plugin) and issubclass(plugin, Options):
+            name = plugin.__name__
+            raise PluginError(f'Give a card: `GraderCard(name="domain/what", grader={name})`.')
+    loaded = [_builtin()]
     cards = [plugin for plugin in plugins if isinstance(plugin, Card)]
     loaded += [
         Loaded(PluginSource(getattr(plugin, "__name__", type(plugin).__name__)), plugin)
@@ -253,7 +267,8 @@ def registry_of(*plugins: object) -> Registry:
     ]
     if cards:
         loaded.append(Loaded(PluginSource("cards"), _OfCards(cards)))
-    registry = Registry(loaded, Manifest(discover=False))
+    modules = tuple(plugin.__name__ for plugin in plugins if inspect.ismodule(plugin))
+    registry = Registry(loaded, Manifest(discover=False, modules=modules))
     for source in registry.plugins:
         if source.error:
             raise PluginError(f"{source.name}: {source.error}")

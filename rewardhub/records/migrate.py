@@ -57,7 +57,7 @@ def _outdated(data: bytes | str) -> dict[str, Any] | None:
     """Return the fields if some record in them has another ``schema_version``."""
     try:
         fields = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(fields, dict):
         return None

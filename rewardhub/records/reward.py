@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from rewardhub.errors import RecordError
-from rewardhub.records.base import dump_json
-from rewardhub.records.score import TOLERANCE, Fault, Score
+from rewardhub.records.base import dump_json, quick
+from rewardhub.records.score import CLOSED, TOLERANCE, Fault, Score
+
+_FAULTS: tuple[str, ...] = get_args(Fault)
+_set = object.__setattr__
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Part:
     """One grader's place in a reward.
@@ -28,6 +32,8 @@ class Part:
         reason: why it was skipped; empty otherwise.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
     id: str
     stage: str
     weight: float = 1.0
@@ -35,15 +41,22 @@ class Part:
     contribution: float | None = None
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.weight) and math.isfinite(self.contribution or 0.0)):
+            raise RecordError(f"the weight and contribution of part `{self.id}` are finite numbers")
+
     @property
     def status(self) -> Literal["graded", "abstained", "failed", "skipped"]:
         """``graded``, ``abstained``, ``failed`` or ``skipped``."""
         return "skipped" if self.score is None else self.score.status
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SpanReward:
     """The share of the reward that belongs to one span of one step (offsets in characters)."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
     step: int
     start: int
@@ -51,10 +64,21 @@ class SpanReward:
     value: float
     field: Literal["text", "reasoning"] = "text"
 
+    def __post_init__(self) -> None:
+        _check_finite("of a span", self.value)
+        if self.step < 0 or not 0 <= self.start <= self.end:
+            raise RecordError(
+                f"a span runs forwards in a step from 0, not from {self.start} to {self.end} "
+                f"in step {self.step}"
+            )
 
+
+@quick
 @dataclass(frozen=True, slots=True)
 class SpecInfo:
     """Which spec made a reward: name, version, and the digest of all it depends on."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
     name: str = ""
     version: str = ""
@@ -65,6 +89,7 @@ NO_SPEC = SpecInfo()
 R = TypeVar("R")
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Reward:
     """What the spec makes of the Scores: one number or None, its share per step, every Part.
@@ -83,6 +108,8 @@ class Reward:
         spec: the spec's name, version and digest.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
     value: float | None
     success: bool | None = None
     status: Literal["scored", "unscored"] = "scored"
@@ -96,17 +123,24 @@ class Reward:
     spec: SpecInfo = NO_SPEC
 
     def __post_init__(self) -> None:
-        if self.value is None:
+        _check_tuples(self, ("step_rewards", "span_rewards", "parts"))
+        value = self.value
+        if value is None:
             self._check_unscored()
-        elif self.status != "scored" or self.fault is not None:
+            return
+        if self.status != "scored" or self.fault is not None:
             raise RecordError("a Reward with a value is scored and has no fault")
-        elif not math.isfinite(self.value):
-            raise RecordError(f"a Reward's value is a finite number, not {self.value}")
-        elif abs(math.fsum(self.step_rewards) - self.value) > TOLERANCE * max(1, abs(self.value)):
+        total = sum(self.step_rewards)
+        if not abs(total - value) <= TOLERANCE or not math.isfinite(self.unplaced):
+            self._check_sum(value)
+
+    def _check_sum(self, value: float) -> None:
+        _check_finite("of a Reward", value, self.unplaced, *self.step_rewards)
+        if abs(math.fsum(self.step_rewards) - value) > TOLERANCE * max(1.0, abs(value)):
             raise RecordError("step_rewards must add up to the value")
 
     def _check_unscored(self) -> None:
-        if self.status != "unscored" or self.fault is None:
+        if self.status != "unscored" or self.fault not in _FAULTS:
             raise RecordError("a Reward without a value is unscored and says whose fault it is")
         if self.step_rewards or self.span_rewards or self.unplaced or self.success is not None:
             raise RecordError("an unscored Reward has no success, no step_rewards, no unplaced")
@@ -130,6 +164,18 @@ class Reward:
             if part.id == part_id:
                 return part
         raise KeyError(part_id)
+
+
+def _check_tuples(record: object, names: tuple[str, ...]) -> None:
+    for name in names:
+        if type(getattr(record, name)) is not tuple:
+            _set(record, name, tuple(getattr(record, name)))
+
+
+def _check_finite(whose: str, *numbers: float) -> None:
+    wrong = next((number for number in numbers if not math.isfinite(number)), None)
+    if wrong is not None:
+        raise RecordError(f"the numbers {whose} are finite, and {wrong} is not")
 
 
 @cache
@@ -158,10 +204,12 @@ def read_score(data: bytes | str) -> Score:
 
 def _read(record: type[R], data: bytes | str) -> R:
     try:
-        value: R = adapter(record).validate_json(data)
+        value: R = adapter(record).validate_json(data)  # type: ignore[arg-type]  # is hashable
     except ValidationError as error:
-        message = error.errors(include_url=False)[0]["msg"]
-        raise RecordError(f"not a {record.__name__}: {message}") from None
+        first = error.errors(include_url=False, include_input=False)[0]
+        path = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise RecordError(f"not a {record.__name__}: {path or 'it'}: {message}") from None
     return value
 
 

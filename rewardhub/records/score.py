@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, SupportsFloat, get_args
+
+from pydantic import ConfigDict
 
 from rewardhub.errors import RecordError
-from rewardhub.records.base import EMPTY, ReadOnly, canonical_json, freeze
+from rewardhub.records.base import EMPTY, ReadOnly, canonical_json, freeze, quick
 
 TOLERANCE = 1e-9
 """Checks on numbers have this tolerance, everywhere."""
@@ -26,6 +28,10 @@ _FAULTS: dict[str, tuple[str | None, ...]] = {
     "failed": ("grader", "infrastructure"),
 }
 _set = object.__setattr__
+_new = object.__new__
+
+CLOSED = ConfigDict(extra="forbid")
+"""Unknown fields are refused when a dataclass record is read."""
 
 
 def unit(value: object, what: str = "value") -> float:
@@ -34,9 +40,10 @@ def unit(value: object, what: str = "value") -> float:
     Raises:
         RecordError: for NaN, infinity, a number outside [0, 1], or what is no number.
     """
-    if not isinstance(value, bool | int | float) and not hasattr(value, "__float__"):
-        raise RecordError(f"a {what} is a number in [0, 1], not {type(value).__name__}")
-    number = float(value)  # type: ignore[arg-type]  # numpy and torch scalars have __float__
+    if type(value) is float or type(value) is bool:
+        number = float(value)
+    else:
+        number = _as_float(value, f"a {what} is a number in [0, 1]")
     if 0.0 <= number <= 1.0:
         return number
     if math.isnan(number) or not -TOLERANCE <= number <= 1.0 + TOLERANCE:
@@ -44,6 +51,16 @@ def unit(value: object, what: str = "value") -> float:
     return min(1.0, max(0.0, number))
 
 
+def _as_float(value: object, promise: str) -> float:
+    try:
+        if isinstance(value, SupportsFloat):  # numpy and torch scalars are, text is not
+            return float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # an array, a huge int
+        raise RecordError(f"{promise}, not {type(value).__name__} ({error})") from None
+    raise RecordError(f"{promise}, not {type(value).__name__}")
+
+
+@quick
 @dataclass(frozen=True, slots=True)
 class StepValue:
     """The value of one step, or of one span of it.
@@ -56,6 +73,8 @@ class StepValue:
         field: ``text`` or ``reasoning``.
         reason: why, in one sentence.
     """
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
     step: int
     value: float | None
@@ -77,6 +96,7 @@ class StepValue:
             raise RecordError(f"a span runs forwards, not from {self.start} to {self.end}")
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Score:
     """One grader's verdict: *graded* with a value, or *abstained*, or *failed*.
@@ -96,6 +116,8 @@ class Score:
         grader: the grader's name, set by the engine.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
     status: ScoreStatus
     value: float | None = None
     reason: str = ""
@@ -106,13 +128,16 @@ class Score:
     seconds: float = 0.0
     cost: float = 0.0
     grader: str = ""
+    _open: ClassVar[type[Any]]
 
     def __post_init__(self) -> None:
         status = self.status
         if status == "graded":
             if self.fault is not None:
                 raise RecordError("a graded Score has no fault")
-            _set(self, "value", unit(self.value))
+            value = self.value
+            if type(value) is not float or not 0.0 <= value <= 1.0:
+                _set(self, "value", unit(value))
         elif status not in _FAULTS:
             raise RecordError(f"a Score is graded, abstained or failed, not {status!r}")
         elif self.fault not in _FAULTS[status]:
@@ -120,6 +145,10 @@ class Score:
             raise RecordError(f"a Score that {status} has fault {allowed}, not {self.fault}")
         elif self.value is not None or self.step_values:
             raise RecordError(f"a Score that {status} has no value")
+        if not (0.0 <= self.seconds < math.inf and 0.0 <= self.cost < math.inf):
+            raise RecordError(
+                f"seconds and cost are finite numbers from 0, not {self.seconds} and {self.cost}"
+            )
         if self.step_values:
             _set(self, "step_values", tuple(self.step_values))
         if self.metrics is not EMPTY:
@@ -139,7 +168,8 @@ class Score:
         cost: float = 0.0,
     ) -> Score:
         """Return a graded Score. ``value`` is True, False, or a number in [0, 1]."""
-        return cls("graded", value, reason, None, tuple(step_values), metrics, evidence, 0.0, cost)
+        values = tuple(step_values) if step_values else ()
+        return cls("graded", value, reason, None, values, metrics, evidence, 0.0, cost)
 
     @classmethod
     def abstain(cls, reason: str, *, evidence: Mapping[str, Any] = EMPTY) -> Score:
@@ -160,17 +190,32 @@ class Score:
 
     def signed(self, grader: str, seconds: float) -> Score:
         """Return the Score with the grader's name and its wall time."""
-        return Score(
-            self.status, self.value, self.reason, self.fault, self.step_values,
-            self.metrics, self.evidence, seconds, self.cost, grader,
-        )  # fmt: skip
+        made: Any = _new(self._open)  # checked already, so the fields are only copied
+        made.status = self.status
+        made.value = self.value
+        made.reason = self.reason
+        made.fault = self.fault
+        made.step_values = self.step_values
+        made.metrics = self.metrics
+        made.evidence = self.evidence
+        made.seconds = seconds
+        made.cost = self.cost
+        made.grader = grader
+        made.__class__ = Score
+        return made  # type: ignore[no-any-return]
 
 
 def _numbers(metrics: Mapping[str, float]) -> ReadOnly:
-    wrong = next((name for name, value in metrics.items() if not math.isfinite(float(value))), None)
+    if not isinstance(metrics, Mapping):
+        raise RecordError(f"metrics map a name to a number, not {type(metrics).__name__}")
+    numbers = {
+        str(name): _as_float(value, f"metric `{name}` is a finite number")
+        for name, value in metrics.items()
+    }
+    wrong = next((name for name, number in numbers.items() if not math.isfinite(number)), None)
     if wrong is not None:
-        raise RecordError(f"metric `{wrong}` is {metrics[wrong]}, not a finite number")
-    return ReadOnly({str(name): float(value) for name, value in metrics.items()})
+        raise RecordError(f"metric `{wrong}` is {numbers[wrong]}, not a finite number")
+    return ReadOnly(numbers)
 
 
 def fit_evidence(evidence: Mapping[str, Any]) -> ReadOnly:

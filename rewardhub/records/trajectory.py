@@ -61,6 +61,7 @@ class Trajectory(Record):
         fields = self.__dict__
         if not self.id:
             fields["id"] = uuid.uuid4().hex
+            self.model_fields_set.add("id")  # so that a replaced copy is still this attempt
         if not self.group:
             fields["group"] = self.task.id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from rewardhub.contracts import AnyGrader, Limits, Resource
 from rewardhub.expression import Expression
@@ -24,18 +24,23 @@ class ResourceEntry:
     Attributes:
         name: the slot name in the spec.
         use: the name of the card.
-        resource: the instance, not opened yet; options are its fields.
-        options: as written, with secrets still as ``{env: NAME}``.
+        resource: the instance, not opened yet; options are its fields. It holds the secrets, so
+            it is neither shown nor digested.
+        options: with every default, and secrets still as ``{env: NAME}``.
         owner: name and version of the distribution that brought it.
         max_concurrency: calls at a time; None: no limit.
+        max_per_minute: calls a minute; None: no limit.
+        max_calls: calls in a whole run; None: no limit.
     """
 
     name: str
     use: str
-    resource: Resource
-    options: Mapping[str, Any] = field(default_factory=dict)
+    resource: Resource = field(repr=False)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     owner: str = ""
     max_concurrency: int | None = None
+    max_per_minute: float | None = None
+    max_calls: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +67,7 @@ class Entry:
     weight: float = 1.0
     when: Expression | None = None
     optional: bool = False
-    bind: Mapping[str, str] = field(default_factory=dict)
+    bind: Mapping[str, str] = field(default_factory=dict[str, str])
     limits: Limits = Limits()
     line: int | None = None
 
@@ -84,6 +89,11 @@ class Entry:
                 "options": self.grader.model_dump(mode="json"),
                 "reads": sorted(self.card.all_reads),
                 "group_by": self.card.group_by,
+                "limits": [
+                    self.limits.cpu_seconds,
+                    self.limits.wall_seconds,
+                    self.limits.memory_mb,
+                ],
             }
         )
 
@@ -125,22 +135,35 @@ class Spec:
     """A reward spec, ready to run.
 
     ``success`` is a condition over part ids. ``range`` bounds every reward the spec can give.
+    ``raw`` is what the file says after ``extends``, as JSON that `load` takes again.
     """
 
     name: str
     version: str = "1"
     range: tuple[float, float] = (-1.0, 1.0)
     success: Expression | None = None
-    resources: Mapping[str, ResourceEntry] = field(default_factory=dict)
+    resources: Mapping[str, ResourceEntry] = field(default_factory=dict[str, ResourceEntry])
     stages: tuple[Stage, ...] = ()
     credit: Credit = "last"
     training: Training = Training()
     file: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def entries(self) -> Iterator[Entry]:
         """Every grader entry, in order."""
         return (entry for stage in self.stages for entry in stage.entries)
+
+    @cached_property
+    def places_steps(self) -> bool:
+        """Whether any stage makes its value of step values."""
+        return any(stage.steps is not None for stage in self.stages)
+
+    @cached_property
+    def group_entries(self) -> tuple[Entry, ...]:
+        """The entries whose graders compare the attempts of a group."""
+        shapes = ((entry, entry.card.signature.shape) for entry in self.entries)
+        return tuple(entry for entry, shape in shapes if shape == "grade_group")
 
     @cached_property
     def stage_of(self) -> Mapping[str, Stage]:
@@ -182,6 +205,17 @@ def _stage_identity(stage: Stage) -> list[Any]:
             parts]  # fmt: skip
 
 
+def field_of(task: Task, path: str) -> Any:
+    """Return what stands at ``path``, as ``task.metadata.level``; None where nothing does."""
+    value: Any = task
+    for name in path.split(".")[1:]:
+        if isinstance(value, Mapping):
+            value = cast("Mapping[str, Any]", value).get(name)
+        else:
+            value = getattr(value, name, None)
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class Route:
     """A reward file that picks a spec by a field of the task.
@@ -190,19 +224,19 @@ class Route:
         by: path of the field, as ``task.domain``.
         specs: value of the field -> spec.
         default: the spec for any other value, or None.
+        file: where it was read.
+        raw: the same as JSON that `load` takes again, routed specs in place of their names.
     """
 
     by: str
     specs: Mapping[str, Spec]
     default: Spec | None = None
     file: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def spec_for(self, task: Task) -> Spec | None:
         """Return the spec that grades attempts at ``task``, or None if no route leads there."""
-        value: Any = task
-        for name in self.by.split(".")[1:]:
-            value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-        return self.specs.get(str(value), self.default)
+        return self.specs.get(str(field_of(task, self.by)), self.default)
 
     @property
     def all_specs(self) -> tuple[Spec, ...]:

@@ -53,7 +53,9 @@ def normalise(raw: str, facts: TemplateFacts = DEFAULT_FACTS) -> Normalised:
             if character in raw:
                 break
         else:
-            return Normalised(_trimmed(raw), None, bool(facts.end_tokens))
+            # What Normalised(...) does, without its wrapper, which takes as long as all the rest.
+            fields = (_trimmed(raw), None, facts.end_tokens != ())
+            return tuple.__new__(Normalised, fields)  # pyright: ignore[reportUnknownMemberType]
     return _split(raw, facts)
 
 
@@ -63,23 +65,23 @@ def _split(raw: str, facts: TemplateFacts) -> Normalised:
     text = _without_special(raw[: end.start()] if end else raw, markers)
     pieces = markers.tags.split(text)
     inside = facts.opens_reasoning
-    thoughts = [inside]
-    final_from = 0
-    for index, tag in enumerate(pieces[1::2], start=1):
-        if tag == facts.reasoning_tags[1]:
-            final_from = final_from if inside else index
-            inside = False
-        else:
-            inside = True
-        thoughts.append(inside)
+    placed = [(pieces[0], inside)]
+    settled = 0  # how many pieces are reasoning, whatever stands before them
+    for tag, piece in zip(pieces[1::2], pieces[2::2], strict=True):
+        closes = tag == facts.reasoning_tags[1]
+        if closes and not inside:
+            settled = len(placed)
+        inside = not closes
+        placed.append((piece, inside))
     if inside:
-        final_from = len(thoughts)
-    thoughts[:final_from] = [True] * final_from
-    placed = list(zip(pieces[::2], thoughts, strict=True))
+        settled = len(placed)
+    thoughts = [
+        piece for index, (piece, thought) in enumerate(placed) if thought or index < settled
+    ]
     return Normalised(
-        text=_joined(piece for piece, is_thought in placed if not is_thought),
-        reasoning=_joined(piece for piece, is_thought in placed if is_thought) or None,
-        truncated=inside or (end is None and bool(facts.end_tokens)),
+        text=_joined(piece for piece, thought in placed[settled:] if not thought),
+        reasoning=_joined(thoughts) or None,
+        truncated=inside or (end is None and facts.end_tokens != ()),
     )
 
 

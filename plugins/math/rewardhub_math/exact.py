@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal
 
 from rewardhub_math.units import PERCENT, Label, Unit, read_label
 
@@ -28,8 +29,13 @@ class Number:
     base: int | None = None
     numeral: str = ""
 
+    @property
+    def is_percentage(self) -> bool:
+        """Whether it is written with a percent sign."""
+        return self.unit is PERCENT
 
-_DECIMAL = r"(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)(?:\.\d*)?|\.\d+"
+
+_DECIMAL = r"(?:[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)|\d+)(?:\.\d*)?|\.\d+"
 _SIGN = r"[+-]?\s*"
 _TIMES = r"\s*(?:\*|x|\\times\s*|\\cdot\s*)\s*"
 _EXPONENT = r"\{?\(?([+-]?\d{1,4})\)?\}?"
@@ -51,10 +57,6 @@ def _decimal(digits: str) -> Number:
 
 def _place(decimals: int) -> Fraction:
     return Fraction(1, 10**decimals) if decimals else Fraction(0)
-
-
-def _decimal_comma(match: re.Match[str]) -> Number:
-    return _decimal(f"{match[1]}.{match[2]}")
 
 
 def _fraction(match: re.Match[str]) -> Number | None:
@@ -108,8 +110,6 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Number | None]], 
     (re.compile(pattern), read)
     for pattern, read in (
         (rf"{_DECIMAL}", lambda m: _decimal(m[0])),
-        (r"(\d+),(\d{1,2}|\d{4,})", _decimal_comma),
-        (r"(0),(\d+)", _decimal_comma),
         (rf"{_OPERAND}/{_OPERAND}", _fraction),
         (rf"\\frac\{{{_OPERAND}\}}\{{{_OPERAND}\}}", _fraction),
         (r"(\d+) (\d+)/(\d+)", _mixed),
@@ -121,7 +121,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Number | None]], 
         (r"(\d*)\.(\d*)\((\d+)\)", _repeating),
         (r"([0-9A-F]+)_\{?(\d{1,2})\}?", _based),
         (r"\(([0-9A-F]+)\)_\{?(\d{1,2})\}?", _based),
-        (r"([0-9A-Fa-f]+)\s*(?:\\text\{)?\s*(?:in )?base\s*-?(\d{1,2})\}?", _based),
+        (r"([0-9A-Fa-f]+)\s*(?:\\text\{)?\s*\(?(?:in )?base\s*-?(\d{1,2})\)?\}?", _based),
         (r"0([xbo])([0-9A-Fa-f]+)", _prefixed),
     )
 )
@@ -134,9 +134,10 @@ def read_number(text: str) -> Number | None:
     ``read_number("-1 1/2")`` is -3/2; ``read_number("5 \\text{cm}")`` has a unit;
     ``read_number("2\\pi")`` is None, because π is not a plain number.
     """
-    if text.isdigit():
+    if text.isdecimal():
         return Number(Fraction(int(text)))
-    text = _LEADING_WORDS.sub("", text, count=1) if text[:1] in "\\=aer" else text
+    words = _LEADING_WORDS.match(text)
+    text = text[words.end() :] if words else text
     currency = _CURRENCY.match(text)
     if currency:
         text = currency[1] + text[currency.end() :]
@@ -144,7 +145,7 @@ def read_number(text: str) -> Number | None:
     if number is None:
         number = _read_labelled(text)
     if number is not None and currency and number.unit is None:
-        label = read_label(currency[2], spelled_out=True)
+        label = read_label(currency[2], apart=True)
         number = replace(number, unit=label.unit if label else None)
     return number
 
@@ -169,10 +170,10 @@ def _read_signed(text: str) -> Number | None:
 def _read_labelled(text: str) -> Number | None:
     match = _TEXT_LABEL.search(text)
     if match:
-        label = read_label(match[1] + (match[2] or ""), spelled_out=True)
+        label = read_label(match[1] + (match[2] or ""), apart=True, in_text=True)
     else:
         match = _PLAIN_LABEL.search(text)
-        label = read_label(match[2], spelled_out=bool(match[1])) if match else None
+        label = read_label(match[2], apart=bool(match[1])) if match else None
     if match is None or label is None:
         return None
     number = _read_signed(text[: match.start()].strip())
@@ -188,25 +189,90 @@ def _labelled(number: Number, label: Label) -> Number:
     )
 
 
+_DECIMAL_COMMA = re.compile(r"(?<![\d.,])(0|[1-9]\d*),(\d+)(?![\d.,])")
+
+
+def read_decimal_comma(text: str) -> Number | None:
+    """The number that ``text`` is if its only comma is a decimal point, as in ``2,74``."""
+    if text.count(",") != 1:
+        return None
+    pointed = _DECIMAL_COMMA.sub(r"\1.\2", text)
+    return read_number(pointed) if pointed != text else None
+
+
+PercentRule = Literal["either", "share", "points"]
+Agree = Callable[["Number", "Number"], bool]
+
+
 def same_number(one: Number, other: Number, precision: int) -> bool:
     """Whether two numbers are the same, as written, to ``precision`` significant digits.
 
     Exact forms must be equal. A decimal equals what it is a rounding of: both
     agree to ``precision`` significant digits, and to the last place that is
     shown (so cents count in large amounts) or to ``precision`` decimal places.
-    A unit or a percent sign may be missing on one side; two must agree.
+    """
+    return match_numbers(one, other, lambda a, b: _agree(a, b, precision))
+
+
+def match_numbers(
+    one: Number, other: Number, agree: Agree, percent: PercentRule = "either"
+) -> bool:
+    """Whether two numbers match: their values by ``agree``, their units by these rules.
+
+    A unit may be missing on one side; two must measure the same thing, and then
+    sizes count. A plain number matches a percentage as its ``share`` (0.5 for
+    50%), as its ``points`` (50 for 50%), or ``either``, where points are at
+    least 1: 0.5 is not 0.5%. Numerals in two bases differ even where their
+    values agree, else copying the question would do.
     """
     if one.base != other.base:
-        return one.numeral == other.numeral if one.base and other.base else _same_digits(one, other)
-    if one.unit == other.unit or one.unit is None or other.unit is None:
-        if _close(one.value, other.value, max(one.place, other.place), precision):
-            return True
-        return PERCENT in (one.unit, other.unit) and _same_share(one, other, precision)
-    if one.unit.dimension != other.unit.dimension:
+        return not (one.base and other.base) and _digits(one) == _digits(other)
+    if one.unit == other.unit:
+        return agree(one, other)
+    if one.unit and other.unit:
+        same_dimension = one.unit.dimension == other.unit.dimension
+        return same_dimension and agree(in_base_unit(one), in_base_unit(other))
+    plain, labelled = (one, other) if one.unit is None else (other, one)
+    if not labelled.is_percentage:
+        return agree(plain, labelled)
+    as_points = percent == "points" or (percent == "either" and abs(plain.value) >= 1)
+    as_share = percent != "points"
+    return (as_points and agree(plain, labelled)) or (
+        as_share and agree(plain, in_base_unit(labelled))
+    )
+
+
+def _digits(number: Number) -> str:
+    return number.numeral or str(number.value)
+
+
+def in_base_unit(number: Number) -> Number:
+    """``number`` without its unit: a percentage as a share, centimetres as metres."""
+    size = number.unit.size if number.unit else Fraction(1)
+    return replace(number, value=number.value * size, place=number.place * size)
+
+
+def _agree(one: Number, other: Number, precision: int) -> bool:
+    if one.value == other.value:
+        return True
+    place = max(one.place, other.place)
+    if not place:
         return False
-    scaled = [
-        replace(n, value=n.value * n.unit.size, place=n.place * n.unit.size)
-        for n in (one, other)
-        if n.unit
-    ]
-    return _close(scaled[0].value, scaled[1].value, max(n.place for n in scaled), precision)
+    difference = abs(one.value - other.value)
+    if difference >= place and difference > Fraction(1, 10**precision):
+        return False
+    return agree_to(one.value, other.value, precision)
+
+
+def agree_to(one: Fraction, other: Fraction, precision: int) -> bool:
+    """Whether two values differ by at most half a unit of the last of ``precision`` digits."""
+    if one == other:
+        return True
+    larger = max(abs(one), abs(other))
+    return abs(one - other) * 2 <= Fraction(10) ** (magnitude(larger) - precision + 1)
+
+
+def magnitude(value: Fraction) -> int:
+    """The power of ten of the first digit of a positive ``value``: 0 for 1 up to 10."""
+    guess = len(str(value.numerator)) - len(str(value.denominator))
+    return guess if value >= Fraction(10) ** guess else guess - 1

@@ -32,8 +32,6 @@ def over_limit(text: str) -> str | None:
     """Why ``text`` is too large to be handed to a parser, or None if it is not."""
     if len(text) > MAX_CHARS:
         return f"it has {len(text)} characters, more than {MAX_CHARS}"
-    if text.isdigit() and len(text) <= MAX_DIGITS_IN_A_ROW:  # most answers
-        return None
     return _too_deep(text) or _too_many(text) or _too_large_a_number(text)
 
 

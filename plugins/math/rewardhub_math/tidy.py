@@ -34,7 +34,7 @@ _ROOT_COMMANDS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
 _COMMANDS = {
     **dict.fromkeys(
         "left right mleft mright big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle "
-        "textstyle limits nolimits ! phantom hfill centering".split(),
+        "textstyle limits nolimits phantom hfill centering".split(),
         "",
     ),
     **dict.fromkeys(["quad", "qquad", ",", ";", ":", " ", ">", "enspace", "thinspace"], " "),
@@ -70,11 +70,13 @@ _COMMANDS = {
     "pounds": "£",
     "euro": "€",
 }
+_ROW_SPACE = re.compile(r"\\\\\s*\[-?[\d.]+\s*[a-z]{2}\]")
+_NEGATIVE_SPACE = re.compile(r"\\!\s*")
 _COMMAND = re.compile(r"\\(q?quad|[A-Za-z]+|.)", re.DOTALL)
 _DOUBLED_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}!,;%$])")
 _TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
 _NEEDS_NO_TEXT_COMMAND = re.compile(r"[^A-Za-z]*|\(?[A-Za-z]\)?|.*\d.*", re.DOTALL)
-_JOINED = re.compile(r"(?:(?<![A-Za-z\\])|(?<=\d))(?:,?\s*\b)?(?:and|or)(?![a-z])")
+_HAS_WORDS = re.compile(r"\*\*|[<>=]|pi|in|oo|sqrt|and|or")
 _WORDS = (
     (re.compile(r"\*\*(?=\s*[\d({+-])"), "^"),
     (re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])"), r"\\pi "),
@@ -84,16 +86,20 @@ _WORDS = (
     (re.compile(r"<=|=<"), r"\\le "),
     (re.compile(r">=|=>"), r"\\ge "),
     (re.compile(r"!=|<>"), r"\\neq "),
+    (re.compile(r"\\sqrt\s*\(([^()]*)\)"), r"\\sqrt{\1}"),
+    (re.compile(r"(?:(?<![A-Za-z\\])|(?<=\d))(?:,?\s*\b)?(?:and|or)(?![a-z])"), ";"),
 )
-_SQRT_PARENTHESES = re.compile(r"\\sqrt\s*\(([^()]*)\)")
 _FRACTION = re.compile(r"\\frac\s*(?:\{\s*([+-]?\d+)\s*\}|(\d))\s*(?:\{\s*(\d+)\s*\}|(\d))")
 _SPACES = re.compile(r"\s+")
-_NEEDLESS_SPACE = re.compile(r"(?<![\w.%]) | (?![\w.])")
+# "32, 349" is a list and "32,349" a number, so the space between them stays.
+_NEEDLESS_SPACE = re.compile(r"(?<![\w.%])(?<!\d,) | (?![\w.])")
 _WRAPPERS = (
     ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"),
     ('"', '"'), ("'", "'"), ("``", "''"), ("__", "__"),
 )  # fmt: skip
 _INLINE_MATH = re.compile(r"(?<![\\\d])\$([^$\n]+)\$")
+_WRAPPING = frozenset(opening[0] for opening, _ in _WRAPPERS)
+_BRACE = re.compile(r"[{}]")
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{")
 
 
@@ -103,7 +109,7 @@ def tidy(text: str) -> str:
     ``tidy("−\\dfrac{1}{2}") == tidy("$-1/2$.") == "-1/2"``. Idempotent on plain
     numbers; anything unknown is left as it is.
     """
-    if text.isdigit():
+    if text.isdecimal():
         return text
     if not text.isascii():
         text = _to_ascii(text)
@@ -113,10 +119,11 @@ def tidy(text: str) -> str:
     if "\\" in text:
         text = _plain_commands(text)
     text = text.replace("{,}", ",").replace("~", " ")
-    for pattern, replacement in _WORDS:
-        text = pattern.sub(replacement, text)
-    text = _JOINED.sub(";", text)
-    text = _FRACTION.sub(_slash, text)
+    if _HAS_WORDS.search(text):
+        for pattern, replacement in _WORDS:
+            text = pattern.sub(replacement, text)
+    if "\\frac" in text:
+        text = _FRACTION.sub(_slash, text)
     return unwrap(_NEEDLESS_SPACE.sub("", _SPACES.sub(" ", text)))
 
 
@@ -124,29 +131,32 @@ def unwrap(text: str) -> str:
     """``text`` without delimiters, quotes and closing punctuation around all of it."""
     before = None
     while text != before:
-        before = text
-        text = text.strip().rstrip(".,;:").strip()
+        before = text = text.strip()
+        if not text.endswith("..."):
+            before = text = text.rstrip(".,;:").rstrip()
+        if text[:1] not in _WRAPPING:
+            return text
         for opening, closing in _WRAPPERS:
             inside = text[len(opening) : -len(closing)]
             if text.startswith(opening) and text.endswith(closing) and inside.strip():
                 if opening not in inside and closing not in inside:
                     text = inside
         box = _BOX.match(text)
-        if box and _closing(text, box.end()) == len(text) - 1:
+        if box and closing_brace(text, box.end()) == len(text) - 1:
             text = text[box.end() : -1]
     return text
 
 
-def _closing(text: str, start: int) -> int:
+def closing_brace(text: str, start: int) -> int:
     """Where the brace closes that was opened just before ``start``; -1 if nowhere."""
+    end = text.find("}", start)
+    if text.find("{", start, end) < 0:
+        return end
     depth = 1
-    for position in range(start, len(text)):
-        if text[position] == "{":
-            depth += 1
-        elif text[position] == "}":
-            depth -= 1
-            if depth == 0:
-                return position
+    for brace in _BRACE.finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.start()
     return -1
 
 
@@ -168,8 +178,8 @@ def _root(match: re.Match[str]) -> str:
 def _plain_commands(text: str) -> str:
     if "matrix" not in text and "array" not in text and "cases" not in text:
         text = _DOUBLED_BACKSLASH.sub(r"\\", text)
+    text = _NEGATIVE_SPACE.sub("", _ROW_SPACE.sub(r"\\\\", text))
     text = _COMMAND.sub(lambda m: _COMMANDS.get(m[1], m[0]), text)
-    text = _SQRT_PARENTHESES.sub(r"\\sqrt{\1}", text)
     return _TEXT.sub(_plain_text, text)
 
 

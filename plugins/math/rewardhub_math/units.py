@@ -85,28 +85,34 @@ class Label:
     unit: Unit | None
 
 
-def read_label(text: str, *, spelled_out: bool) -> Label | None:
+def read_label(text: str, *, apart: bool, in_text: bool = False) -> Label | None:
     r"""The unit, counting word or thing in ``text``; None if it may be mathematics.
 
-    ``spelled_out`` says that the text stood in ``\text{...}`` or apart from the
-    number, so that one letter is a unit: ``5\text{ m}`` is a length, ``5m`` a product.
+    ``apart`` says that a space or a ``\text{}`` stood between it and the number,
+    so that one letter is a unit: ``5\text{ m}`` is a length, ``5m`` a product.
+    ``in_text`` says that it stood in ``\text{}``, where any word is a thing.
     """
     text = text.strip().strip("()").replace("/", " per ")
-    if text in ("^\\circ", "^{\\circ}"):
+    if text in (r"^\circ", r"^{\circ}"):
         return Label(1, _UNITS["degree"])
     power = _POWER.search(text)
+    exponent = int(power[1]) if power else 1
     name = text[: power.start()].strip() if power else text
-    if name in _UNITS and (spelled_out or power or len(name) > 1 or not name.isalpha()):
-        return Label(1, _raised(_UNITS[name], int(power[1]) if power else 1))
+    if len(name) == 1 and name.isalpha() and not (apart or power):
+        return None
+    if name in _UNITS:
+        return Label(1, _raised(_UNITS[name], exponent))
     words = _WORD.findall(name)
     if not words or " ".join(words) != " ".join(name.split()):
         return None
     if any(word.lower() in _NOT_A_LABEL for word in words):
         return None
-    return _from_words(words, int(power[1]) if power else 1)
+    label = _from_words(words, exponent)
+    known = label.unit is not None or label.factor != 1
+    return label if known or in_text or (apart and len(words[0]) > 3) else None
 
 
-def _from_words(words: list[str], power: int) -> Label | None:
+def _from_words(words: list[str], power: int) -> Label:
     factor = 1
     while words and words[0].lower() in _MULTIPLES:
         factor *= _MULTIPLES[words[0].lower()]
@@ -118,8 +124,6 @@ def _from_words(words: list[str], power: int) -> Label | None:
         power = 3 if "cub" in " ".join(words).lower() or words[0].startswith("cu") else 2
         words = [shaped[1] or shaped[2]]
     unit = _find(words[0]) if len(words) == 1 else None
-    if unit is None and min(map(len, words)) < 2:
-        return None
     return Label(factor, _raised(unit, power) if unit else None)
 
 

@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, NoReturn
 
 from rewardhub.engine.workers import ties
@@ -51,7 +51,7 @@ class Control:
     @contextlib.contextmanager
     def limit(
         self, *, cpu_seconds: float | None = None, wall_seconds: float | None = None
-    ) -> Iterator[None]:
+    ) -> Generator[None, None, None]:
         """Narrow the limits of the job for the calls inside; None leaves one as it is.
 
         The pool watches over it: whoever exceeds it is killed, whatever it is doing.
@@ -87,18 +87,14 @@ def serve(connection: socket.socket) -> NoReturn:
     try:
         ties.adopt_orphans()
         ties.go_first()
-        # A program that prints half a line and is killed should still be quoted.
-        for stream in (sys.stdout, sys.stderr):
-            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         _Server(Channel(connection)).run()
         status = 0
     except (EOFError, FrameError, OSError) as error:
         # The job closed the channel, or the pool is gone: nobody is left to tell.
         sys.stderr.write(f"worker: {error}\n")
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - the last that is heard of it
         traceback.print_exc()
     finally:
-        _flush()
         os._exit(status)
 
 
@@ -112,7 +108,7 @@ class _Server:
         target, _, manifest = body.partition(b"\n")
         try:
             handler = _load(target.decode())(manifest, Control(self._channel))
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - raised in the pool
             self._channel.send(Kind.REFUSED, body=_traceback())
             return
         self._channel.send(Kind.READY, READINESS.pack(_cpu_seconds(), _has_children()))
@@ -134,7 +130,6 @@ class _Server:
         if os.getpid() != self._own:
             # A process that the handler forked came back from it: only one may answer.
             os._exit(ties.LOST)
-        _flush()
         outcome = OUTCOME.pack(serial, _cpu_seconds(), _has_children())
         try:
             self._channel.send(kind, outcome, reply)
@@ -155,21 +150,13 @@ def _call(handler: Handler, payload: bytes) -> tuple[Kind, bytes]:
             raise TypeError(f"the handler returned {type(reply).__name__}, not bytes")
     except MemoryError:
         return Kind.EXHAUSTED, _traceback()
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - told to the pool
         return Kind.RAISED, _traceback()
     return Kind.REPLY, reply
 
 
 def _traceback() -> bytes:
     return traceback.format_exc()[-_TRACEBACK_CHARACTERS:].encode("utf-8", "replace")
-
-
-def _flush() -> None:
-    # A job may have closed or replaced the streams: that is its own affair.
-    with contextlib.suppress(Exception):
-        sys.stdout.flush()
-    with contextlib.suppress(Exception):
-        sys.stderr.flush()
 
 
 def canary() -> int:

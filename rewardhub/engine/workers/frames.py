@@ -10,8 +10,10 @@ from enum import IntEnum
 LARGEST = 256 * 2**20
 """The most bytes that one body may have."""
 
+SMALL = 1 << 16
+"""Frames up to about this size fit the buffer of an idle socket: sending them takes no time."""
+
 _HEADER = struct.Struct("!BI")
-_SMALL = 1 << 16
 
 
 class Kind(IntEnum):
@@ -72,7 +74,7 @@ class Channel:
             raise FrameError(f"{length:,} bytes are more than the {LARGEST:,} that fit a frame")
         head = _HEADER.pack(kind, length) + prefix
         with self._sending:
-            if length < _SMALL:
+            if length < SMALL:
                 self._connection.sendall(head + body)
             else:
                 self._connection.sendall(head)

@@ -16,8 +16,8 @@ import sys
 import tempfile
 import threading
 import uuid
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -85,7 +85,7 @@ class Worker:
     token: str = ""
     jobs: int = 0
     cpu_seconds: float = 0.0
-    family: frozenset[int] = field(default_factory=frozenset)
+    family: frozenset[int] = frozenset()
     memory_mb: int | None = None
 
     def close(self) -> None:
@@ -215,7 +215,7 @@ class _NurseryProcess:
             self.close(seconds=10.0)
             raise WorkerStartError(
                 f"No worker can be started, because importing {', '.join(preload)} failed in a "
-                f"new process: {_last_line(refused)}\n{refused}"
+                f"new process: {last_line(refused)}\n{refused}"
             )
         self._requests.settimeout(_REQUEST_SECONDS)
 
@@ -304,8 +304,8 @@ def _boot(
     ``connection`` is handed over to it; descendants are told by ``token`` in their environment.
     """
     descriptors = () if sys.platform == "win32" else (connection.fileno(),)
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _BOOT.format(module=f"{__package__}.{module}")],
+    process = subprocess.Popen(  # noqa: S603 - this package's own code
+        [sys.executable, "-P", "-u", "-c", _BOOT.format(module=f"{__package__}.{module}")],
         stdin=subprocess.PIPE,
         stdout=output,
         stderr=output,
@@ -320,7 +320,8 @@ def _boot(
         handle = connection.fileno()
     line = json.dumps({**start, "socket": handle, "parent": os.getpid()})
     # If it has ended already, the connection says so, too.
-    with process.stdin or nullcontext() as stdin, suppress(OSError):
+    assert process.stdin is not None
+    with suppress(OSError), process.stdin as stdin:
         stdin.write(line.encode() + b"\n")
     return process
 
@@ -340,5 +341,6 @@ def _search_path() -> list[str]:
     return [str(Path(entry).absolute()) for entry in sys.path]
 
 
-def _last_line(text: str) -> str:
+def last_line(text: str) -> str:
+    """Return the line of a traceback that says what happened."""
     return text.rstrip().rpartition("\n")[2]

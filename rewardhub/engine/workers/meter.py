@@ -12,6 +12,7 @@ from rewardhub.engine.workers.watch import Process, Processes
 _FIRST_LOOK_SECONDS = 0.02
 _LOOK_SECONDS = 0.05
 _SHORTEST_SECONDS = 0.005
+_MOST_PROCESSES = 256
 _LOOK_SHARE = 20  # a look may cost 1/20 of the time between looks
 
 _MIB = 2**20
@@ -59,9 +60,7 @@ class Meter:
         self._bounds: dict[int, _Bound] = {}
         self.narrow(0, limits.cpu_seconds, limits.wall_seconds, cpu_now=cpu_seconds)
 
-    def narrow(
-        self, number: int, cpu: float | None, wall: float | None, *, cpu_now: float
-    ) -> None:
+    def narrow(self, number: int, cpu: float | None, wall: float | None, *, cpu_now: float) -> None:
         """Add a bound under ``number`` that holds from now on."""
         cpu = math.inf if cpu is None else cpu
         wall = math.inf if wall is None else wall
@@ -104,6 +103,9 @@ class Meter:
         if worker is None or not worker.alive:
             return Breach("died", "")
         family = [worker, *self._processes.descendants(self._pid)]
+        if len(family) > _MOST_PROCESSES:
+            # Said at once: to measure and to kill them gets harder by the millisecond.
+            return Breach("memory", f"started more than {_MOST_PROCESSES} processes")
         self.heard(sum(process.cpu_seconds for process in family))
         memory = self._measure(family)
         self._plan(begun, memory)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import importlib
 import json
+import math
 import os
 import select
 import signal
@@ -47,7 +48,7 @@ def main(start: dict[str, Any]) -> None:
                 f"importing {', '.join(start['preload'])} started threads ({names}), and a process "
                 "with threads cannot be forked safely: preload less"
             )
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - raised in the pool
         _answer(requests, {"refused": traceback.format_exc()})
         return
     # Pages that the collector does not touch stay shared with all workers.
@@ -74,7 +75,8 @@ class _Nursery:
         with suppress(OSError):
             while self._serve_one():
                 pass
-        watch.kill_until_none(lambda: self._doomed(set()))
+        # Nobody else is left to do it, so there is no giving up.
+        watch.kill_until_none(lambda: self._doomed(set()), seconds=math.inf)
 
     def _serve_one(self) -> bool:
         """Answer one request; return False when the pool is gone."""
@@ -118,6 +120,8 @@ class _Nursery:
 
     def _end(self, pid: int, grace: float) -> dict[str, Any]:
         """Kill a worker that does not end within ``grace`` seconds, and all that it started."""
+        if pid not in self._workers:
+            return {"status": None, "killed": False, "clean": True}
         status = self._wait(pid, grace)
         killed = status is None
         if killed or sys.platform != "linux":

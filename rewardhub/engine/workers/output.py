@@ -8,8 +8,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-TAIL_BYTES = 4096
-_LARGEST = 1 << 20
+_TAIL = 4096
+_LARGEST = 16 << 20
 
 
 class Output:
@@ -25,22 +25,24 @@ class Output:
         self._start = 0
         self._kept = b""
 
-    def mark(self) -> None:
-        """Forget what was written so far."""
-        self._kept = b""
-        self._start = self._size()
-        self.trim()
-
     def trim(self) -> None:
         """Keep the file small, whatever the worker writes."""
-        if self._size() > _LARGEST:
-            self._kept = self._tail()
+        size = self._size()
+        if size > _LARGEST:
+            # What is written at this very moment is lost.
+            self._kept = self._tail(size)
             self._file.truncate(0)
             self._start = 0
 
-    def text(self) -> str:
-        """Return the last 4 KiB written since the mark."""
-        return self._tail().decode("utf-8", "replace")
+    def take(self) -> str:
+        """Return the last 4 KiB that were written since this was last called."""
+        size = self._size()
+        if size == self._start and not self._kept:
+            return ""
+        tail, self._kept = self._tail(size), b""
+        self._start = size
+        self.trim()
+        return tail.decode("utf-8", "replace")
 
     def close(self) -> None:
         """Close and remove the file."""
@@ -53,10 +55,7 @@ class Output:
     def _size(self) -> int:
         return os.fstat(self._file.fileno()).st_size
 
-    def _tail(self) -> bytes:
-        size = self._size()
-        if size == self._start and not self._kept:
-            return b""
-        start = max(self._start, size - TAIL_BYTES)
+    def _tail(self, size: int) -> bytes:
+        start = max(self._start, size - _TAIL)
         self._file.seek(start)
-        return (self._kept + self._file.read(size - start))[-TAIL_BYTES:]
+        return (self._kept + self._file.read(size - start))[-_TAIL:]

@@ -83,7 +83,7 @@ class LinuxProcesses:
     def _children(self, pid: int) -> list[int]:
         children: list[int] = []
         try:
-            for thread in os.listdir(f"{self._root}/{pid}/task"):
+            for thread in os.listdir(f"{self._root}/{pid}/task"):  # noqa: PTH208 - hot path
                 listed = _content(f"{self._root}/{pid}/task/{thread}/children")
                 children.extend(map(int, listed.split()))
         except OSError:

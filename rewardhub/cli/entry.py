@@ -1,0 +1,143 @@
+"""The entry point: which command it is, and what becomes of what it raises."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import io
+import sys
+import traceback
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from rewardhub.cli.codes import ExitCode
+from rewardhub.cli.session import Session, command_app
+from rewardhub.errors import NameClashError, PluginError, RewardhubError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CLI = "rewardhub.cli"
+_ABOUT = "Rewards for language models: the same number offline and in training."
+
+
+class _Command(NamedTuple):
+    """A command that is imported when it is called."""
+
+    name: str
+    target: str
+    help: str
+
+
+COMMANDS = (
+    _Command("score", f"{_CLI}.score:app", "Score files of trajectories by a reward spec."),
+    _Command("rescore", f"{_CLI}.rescore:app", "Score a run again; only what changed is graded."),
+    _Command("explain", f"{_CLI}.explain:app", "Say why a trajectory got its reward."),
+    _Command("spec", f"{_CLI}.spec:app", "Check and show reward specs."),
+    _Command("tasks", f"{_CLI}.tasks:app", "Check tasks against a reward spec."),
+    _Command("graders", f"{_CLI}.lists:graders", "List the graders, or show one."),
+    _Command("plugins", f"{_CLI}.lists:plugins", "List the plugins, or show one."),
+    _Command("readers", f"{_CLI}.lists:readers", "List the file formats that can be read."),
+    _Command("specs", f"{_CLI}.lists:specs", "List the reward specs that packs ship."),
+    _Command("new", f"{_CLI}.new:app", "Begin a new pack."),
+)
+"""The commands that rewardhub brings; packs add theirs with a `CommandCard`."""
+
+
+def main() -> None:
+    """Run the command that ``sys.argv`` names, and exit with an `ExitCode`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # half a surrogate pair is no crash
+    try:
+        _root(sys.argv[1:])(prog_name="rewardhub")
+    except RewardhubError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(ExitCode.WRONG)
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)
+    except Exception:  # noqa: BLE001  # the last resort
+        sys.stderr.write(
+            f"{traceback.format_exc()}\nThis is a mistake in rewardhub or in a plugin, not yours. "
+            "Please report it with the lines above.\n"
+        )
+        sys.exit(ExitCode.BROKEN)
+
+
+def _root(arguments: list[str]) -> typer.Typer:
+    """Return the app of all commands. Only the one that is called is real, the others are names."""
+    root = command_app(_ABOUT)
+    root.callback()(_options)
+    called = next((each for each in arguments if not each.startswith("-")), "")
+    commands = list(COMMANDS)
+    if called not in {each.name for each in COMMANDS} and "--version" not in arguments:
+        commands.extend(_plugin_commands(called))
+    for each in commands:
+        if each.name == called:
+            _attach(root, each, _load(each))
+        else:
+            root.command(each.name, help=each.help)(_name_only)
+    return root
+
+
+def _name_only() -> None:
+    """Stand for a command in the list of commands."""
+
+
+def _options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        typer.echo(f"rewardhub {version_of('rewardhub-core')}")
+        raise typer.Exit
+
+
+def _plugin_commands(called: str) -> Iterator[_Command]:
+    from rewardhub.host import CommandCard
+
+    session = Session(quiet=not called)
+    try:
+        cards = session.registry.all(CommandCard)
+    except RewardhubError as error:
+        session.warn(str(error))
+        return
+    own = {each.name for each in COMMANDS}
+    for name, registered in cards.items():
+        if name in own:
+            session.warn(str(NameClashError("command", name, ("builtin", registered.owner.name))))
+        else:
+            yield _Command(name, registered.card.target, registered.card.help)
+
+
+def _load(command: _Command) -> typer.Typer:
+    """Return the app of a command.
+
+    Raises:
+        PluginError: if there is none.
+    """
+    module, _, attribute = command.target.partition(":")
+    try:
+        app: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(
+            f"The command `{command.name}` cannot be loaded from `{command.target}`: {error}. "
+            "Is everything installed that its pack needs?"
+        ) from error
+    if not isinstance(app, typer.Typer):
+        raise PluginError(f"`{command.target}` is no typer app, and a command needs one.")
+    return app
+
+
+def _attach(root: typer.Typer, command: _Command, app: typer.Typer) -> None:
+    if len(app.registered_commands) != 1 or app.registered_groups or app.registered_callback:
+        root.add_typer(app, name=command.name, help=command.help)
+        return
+    single = copy.copy(app.registered_commands[0])
+    single.name = command.name
+    root.registered_commands.append(single)

@@ -1,0 +1,208 @@
+"""One grader, one trajectory: call it, and make a Score of whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from rewardhub.contracts import Resource, Workers, view_of
+from rewardhub.errors import InfrastructureError, LimitError, RecordError, TaskError
+from rewardhub.records import Score, Trajectory
+from rewardhub.spec.model import Entry
+
+Where = str
+"""How an entry runs: ``inline``, ``process``, ``thread`` or ``loop``."""
+
+
+class Escalate(BaseException):
+    """Raised by the first `Workers.call` of an inline grading: run it in a worker instead.
+
+    No `Exception`, so that a grader's own ``except Exception`` lets it pass.
+    """
+
+
+class WorkersProbe(Workers):
+    """Stands in for worker processes while a grading runs inline: touching it moves the work."""
+
+    def call(self, function: Callable[..., Any], /, *_args: Any, **_kwargs: Any) -> Any:
+        """Move the whole grading into a worker process."""
+        raise Escalate(getattr(function, "__qualname__", "call"))
+
+    def limited(
+        self, *, cpu_seconds: float | None = None, wall_seconds: float | None = None
+    ) -> Workers:
+        """Return itself: no call is run here."""
+        del cpu_seconds, wall_seconds
+        return self
+
+
+_PROBE = WorkersProbe()
+
+
+class Runner:
+    """One entry of a spec, ready to grade in this process.
+
+    Attributes:
+        entry: the entry.
+        where: ``inline``, ``process``, ``thread`` or ``loop``.
+        resources: what is bound to the grader's parameters, besides worker processes.
+    """
+
+    __slots__ = ("_call", "_slots", "entry", "resources", "show", "where")
+
+    def __init__(self, entry: Entry, resources: Mapping[str, Resource] | None = None) -> None:
+        card = entry.card
+        signature = card.signature
+        self.entry = entry
+        self.where: Where = where_of(entry)
+        self.show = view_of(card.all_reads, entry.use)
+        self._call: Callable[..., Any] = getattr(entry.grader, signature.shape)
+        self.resources: Mapping[str, Resource] = resources or {}
+        self._slots: Mapping[str, Any] = resources or dict.fromkeys(signature.slots, _PROBE)
+
+    def grade(self, trajectory: Trajectory) -> Score:
+        """Return the Score of one trajectory.
+
+        Raises:
+            Escalate: if the grader asked for worker processes and this is not one.
+            LimitError: if the work went over a limit of this very process.
+        """
+        start = time.perf_counter()
+        try:
+            if self._slots:
+                verdict = self._call(self.show(trajectory), **self._slots)
+            else:
+                verdict = self._call(self.show(trajectory))
+            return score_of(verdict, self.entry, trajectory, time.perf_counter() - start)
+        except (Exception, SystemExit) as error:  # whatever a grader raises becomes a Score
+            return score_of_error(error, self.entry, time.perf_counter() - start)
+
+    async def agrade(self, trajectory: Trajectory) -> Score:
+        """Return the Score of one trajectory; the grader is ``async def``."""
+        start = time.perf_counter()
+        try:
+            verdict = await self._call(self.show(trajectory), **self._slots)
+            return score_of(verdict, self.entry, trajectory, time.perf_counter() - start)
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
+            return score_of_error(error, self.entry, time.perf_counter() - start)
+
+    def grade_many(self, trajectories: Sequence[Trajectory]) -> list[Score]:
+        """Return one Score for each trajectory; the grader is a batch or group grader.
+
+        Raises:
+            Exception: whatever the grader raises, for the caller to find the row at fault.
+        """
+        start = time.perf_counter()
+        verdicts = self._call([self.show(each) for each in trajectories], **self._slots)
+        return self._scores(verdicts, trajectories, start)
+
+    async def agrade_many(self, trajectories: Sequence[Trajectory]) -> list[Score]:
+        """Like `grade_many`, for ``async def``."""
+        start = time.perf_counter()
+        verdicts = await self._call([self.show(each) for each in trajectories], **self._slots)
+        return self._scores(verdicts, trajectories, start)
+
+    def _scores(
+        self, verdicts: Any, trajectories: Sequence[Trajectory], start: float
+    ) -> list[Score]:
+        if not isinstance(verdicts, Sequence) or isinstance(verdicts, str | bytes):
+            raise RecordError(
+                f"it returned {type(verdicts).__name__} instead of one verdict per trajectory"
+            )
+        if len(verdicts) != len(trajectories):
+            raise RecordError(
+                f"it returned {len(verdicts)} verdicts for {len(trajectories)} trajectories"
+            )
+        seconds = (time.perf_counter() - start) / max(1, len(trajectories))
+        return [
+            _score_or_error(verdict, self.entry, trajectory, seconds)
+            for verdict, trajectory in zip(verdicts, trajectories, strict=True)
+        ]
+
+
+def where_of(entry: Entry) -> Where:
+    """Return where the entry's grader runs, from its card and signature."""
+    signature = entry.card.signature
+    if entry.card.runs_in == "process":
+        return "process"
+    if signature.is_async:
+        return "loop"
+    if signature.shape != "grade":
+        return "thread"
+    if signature.slots and not signature.only_workers:
+        return "thread"
+    return "inline"
+
+
+def score_of(verdict: object, entry: Entry, trajectory: Trajectory, seconds: float) -> Score:
+    """Return the Score that ``verdict`` is, signed.
+
+    Raises:
+        RecordError: for what is no verdict: NaN, a number outside [0, 1], another type, a step
+            that the trajectory does not have.
+    """
+    if type(verdict) is Score:
+        if verdict.step_values:
+            _check_steps(verdict, trajectory)
+        return verdict.signed(entry.use, seconds)
+    if isinstance(verdict, Awaitable):
+        raise RecordError("it returned a coroutine: write `async def grade`")
+    if verdict is None:
+        raise RecordError("it returned None: return a Score, True, False or a number in [0, 1]")
+    return Score.of(verdict).signed(entry.use, seconds)  # type: ignore[arg-type]  # Score.of checks
+
+
+def _check_steps(score: Score, trajectory: Trajectory) -> None:
+    for each in score.step_values:
+        if each.step >= len(trajectory.steps):
+            raise RecordError(
+                f"it gave a value to step {each.step}, and there are {len(trajectory.steps)} steps"
+            )
+        if each.end is not None:
+            text = getattr(trajectory.steps[each.step], each.field) or ""
+            if each.end > len(text):
+                raise RecordError(
+                    f"a span of step {each.step} ends at {each.end}, past its {len(text)} characters"
+                )
+
+
+def _score_or_error(verdict: object, entry: Entry, trajectory: Trajectory, seconds: float) -> Score:
+    try:
+        return score_of(verdict, entry, trajectory, seconds)
+    except RecordError as error:
+        return score_of_error(error, entry, seconds)
+
+
+def score_of_error(error: BaseException, entry: Entry, seconds: float) -> Score:
+    """Return the Score that an exception of a grader becomes: never a number.
+
+    Raises:
+        LimitError: for a limit that the work hit, whose cause the engine decides.
+    """
+    if isinstance(error, LimitError):
+        raise error
+    if isinstance(error, MemoryError):
+        raise LimitError("memory", "ran out of memory") from None
+    if isinstance(error, RecursionError):
+        raise LimitError("memory", "nested too deeply for Python's stack") from None
+    if isinstance(error, TaskError):
+        return Score.abstain(str(error)).signed(entry.use, seconds)
+    if isinstance(error, InfrastructureError):
+        return _failed(error, entry, seconds, "infrastructure", str(error))
+    if isinstance(error, RecordError) and not error.__traceback__:
+        return _failed(error, entry, seconds, "grader", str(error))
+    text = str(error).strip() or "no message"
+    return _failed(error, entry, seconds, "grader", f"{type(error).__name__}: {text}")
+
+
+def _failed(error: BaseException, entry: Entry, seconds: float, fault: Any, message: str) -> Score:
+    lines = traceback.format_exception(error)
+    evidence = {"grader": entry.use, "traceback": "".join(lines)[-8192:]}
+    reason = f"`{entry.use}` broke: {message[:500]}"
+    return Score.fail(reason, fault=fault, evidence=evidence).signed(entry.use, seconds)

@@ -1,0 +1,124 @@
+"""What a run must look up about rows, kept on disk so that memory stays flat."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+_ROW_BITS = 40
+
+
+class RowHead(TypedDict):
+    """The fields of a ledger line that say which row it is."""
+
+    id: str
+    source: int
+    row: int
+
+
+_HEAD = TypeAdapter(RowHead)
+
+
+def head_of(line: bytes) -> RowHead:
+    """Return which row a ledger line is about."""
+    return _HEAD.validate_json(line)
+
+
+class RowIndex:
+    """Ids that were seen, rows that are done, and where the previous ledger has a row.
+
+    A temporary SQLite file, deleted when it is closed.
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.NamedTemporaryFile(prefix="rewardhub-", suffix=".sqlite")  # noqa: SIM115
+        self._database = sqlite3.connect(self._file.name, isolation_level=None)
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+            self._database.execute(f"PRAGMA {pragma}")
+        self._database.execute("CREATE TABLE seen (id INTEGER PRIMARY KEY)")
+        self._database.execute("CREATE TABLE done (row INTEGER PRIMARY KEY)")
+        self._database.execute("CREATE TABLE before (row INTEGER PRIMARY KEY, place INTEGER)")
+        self._any_done = False
+        self._previous: BinaryIO | None = None
+
+    def close(self) -> None:
+        """Delete the index."""
+        self._database.close()
+        self._file.close()
+        if self._previous is not None:
+            self._previous.close()
+
+    def new_ids(self, hashes: Sequence[bytes]) -> list[bool]:
+        """Note ids by their 8-byte hashes; return for each whether it was new."""
+        keys = [(int.from_bytes(each, "little", signed=True),) for each in hashes]
+        insert = "INSERT OR IGNORE INTO seen VALUES (?)"
+        if len({key for (key,) in keys}) == len(keys):
+            known = self._count_known(keys)
+            if not known:
+                self._database.execute("BEGIN")
+                self._database.executemany(insert, keys)
+                self._database.execute("COMMIT")
+                return [True] * len(keys)
+        return [self._database.execute(insert, key).rowcount == 1 for key in keys]
+
+    def _count_known(self, keys: list[tuple[int]]) -> int:
+        found = 0
+        for start in range(0, len(keys), 500):
+            some = [key for (key,) in keys[start : start + 500]]
+            marks = ",".join("?" * len(some))
+            query = f"SELECT count(*) FROM seen WHERE id IN ({marks})"  # noqa: S608  # only marks
+            found += self._database.execute(query, some).fetchone()[0]
+        return found
+
+    def note_done(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Note rows (source, row) that the ledger has already."""
+        keys = [(source << _ROW_BITS | row,) for source, row in rows]
+        self._database.execute("BEGIN")
+        self._database.executemany("INSERT OR IGNORE INTO done VALUES (?)", keys)
+        self._database.execute("COMMIT")
+        self._any_done = self._any_done or bool(keys)
+
+    def is_done(self, source: int, row: int) -> bool:
+        """Whether the ledger has this row already."""
+        if not self._any_done:
+            return False
+        key = (source << _ROW_BITS | row,)
+        return (
+            self._database.execute("SELECT 1 FROM done WHERE row = ?", key).fetchone() is not None
+        )
+
+    def note_previous(self, ledger: Path, sources: dict[int, int]) -> None:
+        """Note where each row of a previous ledger stands.
+
+        Args:
+            ledger: the file.
+            sources: index of an input file then -> its index now.
+        """
+        self._previous = ledger.open("rb")
+        place = 0
+        self._database.execute("BEGIN")
+        for line in self._previous:
+            head = head_of(line)
+            source = sources.get(head["source"])
+            if source is not None:
+                key = source << _ROW_BITS | head["row"]
+                self._database.execute("INSERT OR REPLACE INTO before VALUES (?, ?)", (key, place))
+            place += len(line)
+        self._database.execute("COMMIT")
+
+    def previous(self, source: int, row: int) -> bytes:
+        """Return the line that the previous ledger has for a row, or nothing."""
+        if self._previous is None:
+            return b""
+        key = (source << _ROW_BITS | row,)
+        found = self._database.execute("SELECT place FROM before WHERE row = ?", key).fetchone()
+        if found is None:
+            return b""
+        self._previous.seek(found[0])
+        return self._previous.readline()

@@ -1,0 +1,62 @@
+"""The resources of a reward file, each made once and shared by all graders that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rewardhub.contracts import Resource, Workers
+from rewardhub.engine.metering import metered
+from rewardhub.records import canonical_json
+from rewardhub.spec.model import Entry, ResourceEntry, RewardSpec, Route, Spec
+
+
+class SharedResources:
+    """Opens, hands out and closes what graders share.
+
+    Equal entries of several routed specs are one resource, with one limit and one budget.
+
+    Args:
+        reward: the reward file.
+        workers: makes the `Workers` of graders on threads, given an entry.
+    """
+
+    def __init__(self, reward: RewardSpec, workers: Callable[[Entry], Workers]) -> None:
+        self._workers = workers
+        self._made: dict[bytes, Resource] = {}
+        self._by_name: dict[tuple[int, str], Resource] = {}
+        for spec in reward.all_specs if isinstance(reward, Route) else (reward,):
+            for name, entry in spec.resources.items():
+                self._by_name[id(spec), name] = self._one(entry)
+
+    def _one(self, entry: ResourceEntry) -> Resource:
+        limits = [entry.max_concurrency, entry.max_per_minute, entry.max_calls]
+        key = canonical_json([entry.use, entry.owner, dict(entry.options), limits])
+        if key not in self._made:
+            self._made[key] = metered(entry)
+        return self._made[key]
+
+    def bound(self, spec: Spec, entry: Entry) -> dict[str, Resource]:
+        """Return the resources of an entry, by the parameter that asks for each."""
+        bound: dict[str, Resource] = {}
+        for slot, kind in entry.card.signature.slots.items():
+            if kind is Workers:
+                bound[slot] = self._workers(entry)
+            else:
+                bound[slot] = self._by_name[id(spec), entry.bind.get(slot, slot)]
+        return bound
+
+    def open(self) -> None:
+        """Open each resource once."""
+        for resource in self._made.values():
+            resource.open()
+
+    def close(self) -> None:
+        """Close each resource."""
+        for resource in self._made.values():
+            resource.close()
+
+
+def identities(resources: Mapping[str, Resource]) -> dict[str, Any]:
+    """Return what names the resources of an entry in the key of a cached Score."""
+    return {slot: dict(resource.identity) for slot, resource in resources.items()}

@@ -1,0 +1,110 @@
+"""One row on its way through a run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from rewardhub.compose import Course
+from rewardhub.engine import wire
+from rewardhub.engine.graders import course_of
+from rewardhub.records import Reward, Score, Trajectory, read_score, read_trajectory
+from rewardhub.records.base import dump_json
+from rewardhub.spec.model import RewardSpec, Spec
+
+
+@dataclass(slots=True)
+class Cell:
+    """One row: its bytes, then what became of it.
+
+    Attributes:
+        number: its place in the file, from 1.
+        data: its bytes; let go once it is written.
+        failure: why it is no trajectory.
+        identity: 8 bytes that stand for its id.
+        line: its line of the ledger, once it has a Reward.
+        reward: the Reward, where it was made in this process.
+        trajectory: where somebody needs it after it was graded.
+        counted: whether a chunk's Tally counts it already.
+        parked: whether it waits for the other members of its group.
+    """
+
+    number: int
+    data: bytes
+    failure: str | None = None
+    identity: bytes = b""
+    line: bytes | None = None
+    reward: Reward | None = None
+    trajectory: Trajectory | None = None
+    counted: bool = False
+    parked: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be written."""
+        return self.line is not None or self.failure is not None
+
+    @property
+    def entered(self) -> bool:
+        """Whether it is known what it is: bad, done, or on its way."""
+        return bool(self.failure is not None or self.identity)
+
+
+@dataclass(slots=True)
+class Pending:
+    """A trajectory that a worker could not finish by itself."""
+
+    trajectory: Trajectory
+    course: Course | Reward
+    digest: str
+    known: Mapping[str, Score] = field(default_factory=dict)
+
+    @classmethod
+    def new(cls, reward: RewardSpec, trajectory: Trajectory, data: bytes) -> Self:
+        """Return a trajectory that nothing was graded of yet."""
+        return cls(trajectory, course_of(reward, trajectory), row_digest(data))
+
+
+def pending_of(reward: RewardSpec, body: bytes, then: Mapping[str, Any]) -> Pending:
+    """Return the pending trajectory that a worker sent."""
+    digest, data, standings, known = wire.unpack(body)
+    trajectory = read_trajectory(data)
+    course = course_of(reward, trajectory)
+    scores: Mapping[str, Score] = {}
+    if isinstance(course, Course):
+        course.standings.update(wire.standings_from_bytes(standings))
+        scores = reusable(known, digest.decode(), then, course.spec) if known else {}
+    return Pending(trajectory, course, digest.decode(), scores)
+
+
+def row_digest(data: bytes) -> str:
+    """Return the digest of a row's bytes: a changed row is graded anew."""
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def reusable(known: bytes, digest: str, then: Mapping[str, Any], spec: Spec) -> dict[str, Score]:
+    """Return the Scores of an earlier ledger line that still hold, by part id.
+
+    Args:
+        known: the line.
+        digest: of the row as it stands now; a row that changed has no known Scores.
+        then: spec digest -> part id -> identity, of the earlier run.
+        spec: the spec now. Failed Scores, and those that compare a group, are made anew.
+    """
+    fields = wire.from_bytes(known)
+    if fields.get("digest") != digest:
+        return {}
+    reward = fields["reward"]
+    identities = then.get(reward["spec"]["digest"], {})
+    scores = {
+        identities[part["id"]]: part["score"]
+        for part in reward["parts"]
+        if part["score"] and part["score"]["status"] != "failed" and part["id"] in identities
+    }
+    return {
+        entry.id: read_score(dump_json(scores[entry.identity]))
+        for entry in spec.entries
+        if entry.identity in scores and entry.card.signature.shape != "grade_group"
+    }

@@ -1,0 +1,109 @@
+"""Consoles and tables: rich on a terminal, plain lines everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+PLAIN_WIDTH = 100
+"""Lines that go to a file or a pipe are laid out for this many characters."""
+
+
+def console_for(stream: TextIO) -> Console:
+    """Return a console on ``stream``: with colour only on a terminal, and not under NO_COLOR."""
+    from rich.console import Console
+
+    terminal = stream.isatty()
+    return Console(
+        file=stream,
+        force_terminal=terminal,
+        width=None if terminal else PLAIN_WIDTH,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        title: what stands above it.
+        right: whether its cells are numbers, which end below each other.
+        flexible: whether it gives way first where the terminal is narrow.
+    """
+
+    title: str
+    right: bool = False
+    flexible: bool = False
+
+
+def show_table(
+    console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, indent: int = 0
+) -> None:
+    """Print a table. On a terminal it fits the width; elsewhere nothing is cut or folded."""
+    if console.is_terminal:
+        _show_rich(console, columns, rows, indent)
+    else:
+        for line in aligned(columns, rows, indent):
+            show_line(console, line)
+
+
+def _show_rich(
+    console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int
+) -> None:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(
+            column.title,
+            justify="right" if column.right else "left",
+            overflow="fold",
+            no_wrap=not column.flexible,
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(Padding(table, (0, 0, 0, indent)))
+
+
+def aligned(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int = 0
+) -> list[str]:
+    """Return a table as lines of text, its columns two spaces apart."""
+    from rich.cells import cell_len
+
+    every = [[column.title for column in columns], *rows]
+    widths = [max(cell_len(row[place]) for row in every) for place in range(len(columns))]
+    lines: list[str] = []
+    for row in every:
+        cells: list[str] = []
+        for cell, column, width in zip(row, columns, widths, strict=True):
+            space = " " * (width - cell_len(cell))
+            cells.append(space + cell if column.right else cell + space)
+        lines.append((" " * indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+def show_line(console: Console, line: str | Text = "", *, style: str | None = None) -> None:
+    """Print one line; away from a terminal it is neither folded nor cut."""
+    console.print(line, style=style, soft_wrap=not console.is_terminal)
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return ``text`` on one line of at most ``longest`` characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
+
+
+def counted(count: int, what: str) -> str:
+    """Return ``1 row``, ``2,000 rows``."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
