@@ -1,4 +1,13 @@
-"""Rewards for language models: graders as plugins, composed by one YAML file."""
+"""Rewards for language models: graders as plugins, composed by one YAML file.
+
+Everything public is here; packs import this module and nothing below it. What takes time to
+import (the engine, the spec loader) is imported when its name is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from rewardhub.contracts import (
     DEFAULT_READS,
@@ -32,7 +41,11 @@ from rewardhub.errors import (
     RowError,
     SpecError,
     TaskError,
+    UnknownNameError,
+    UsageError,
 )
+from rewardhub.expression import Expression, ExpressionError
+from rewardhub.expression import parse as parse_expression
 from rewardhub.host import (
     AttackCard,
     CommandCard,
@@ -49,6 +62,7 @@ from rewardhub.host import (
     WriterCard,
     discover,
     hookimpl,
+    registry_of,
 )
 from rewardhub.records import (
     Message,
@@ -67,14 +81,24 @@ from rewardhub.records import (
     read_task,
     read_trajectory,
 )
+from rewardhub.text import Span, TemplateFacts, normalise, response_of, split_steps
+
+if TYPE_CHECKING:
+    from rewardhub.engine import Cache, Engine, RewardSource
+    from rewardhub.scoring import ascore, ascore_all, score, score_all
+    from rewardhub.spec import Route, Spec, check, load
 
 __all__ = [
     "DEFAULT_READS",
     "AttackCard",
     "BatchGrader",
+    "Cache",
     "CommandCard",
+    "Engine",
     "Environment",
     "EnvironmentCard",
+    "Expression",
+    "ExpressionError",
     "Grader",
     "GraderCard",
     "GradingError",
@@ -102,12 +126,16 @@ __all__ = [
     "RecordError",
     "Registry",
     "Reward",
+    "RewardSource",
     "RewardhubError",
+    "Route",
     "RowError",
     "Sandbox",
     "SandboxCard",
     "Score",
+    "Span",
     "SpanReward",
+    "Spec",
     "SpecCard",
     "SpecError",
     "Step",
@@ -115,17 +143,57 @@ __all__ = [
     "Task",
     "TaskError",
     "TaskSourceCard",
+    "TemplateFacts",
     "ToolCall",
     "Trajectory",
     "Turn",
+    "UnknownNameError",
     "Usage",
+    "UsageError",
     "Verdict",
     "Workers",
     "Writer",
     "WriterCard",
+    "ascore",
+    "ascore_all",
+    "check",
     "discover",
     "hookimpl",
+    "load",
+    "normalise",
+    "parse_expression",
     "read_reward",
     "read_task",
     "read_trajectory",
+    "registry_of",
+    "response_of",
+    "score",
+    "score_all",
+    "split_steps",
 ]
+
+_LAZY = {
+    "Cache": "rewardhub.engine",
+    "Engine": "rewardhub.engine",
+    "RewardSource": "rewardhub.engine",
+    "Route": "rewardhub.spec",
+    "Spec": "rewardhub.spec",
+    "ascore": "rewardhub.scoring",
+    "ascore_all": "rewardhub.scoring",
+    "check": "rewardhub.spec",
+    "load": "rewardhub.spec",
+    "score": "rewardhub.scoring",
+    "score_all": "rewardhub.scoring",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module `rewardhub` has no `{name}`")
+    value = getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import itertools
 import json
 import subprocess
 import sys
@@ -43,8 +44,8 @@ def test_the_door_shows_nothing_that_it_does_not_list(door):
     tree = ast.parse(Path(door.__file__).read_text())
     imported = {
         alias.asname or alias.name
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("rewardhub")
         for alias in node.names
     }
     assert imported == set(door.__all__)
@@ -63,7 +64,7 @@ def documented(value, name):
 
 def described_values(path):
     body = ast.parse(path.read_text()).body
-    for node, following in zip(body, body[1:], strict=False):
+    for node, following in itertools.pairwise(body):
         if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
             if isinstance(node, ast.Assign):
                 yield {target.id for target in node.targets if isinstance(target, ast.Name)}

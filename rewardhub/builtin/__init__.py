@@ -3,8 +3,15 @@
 from collections.abc import Iterator
 
 from rewardhub.builtin import formats
-from rewardhub.host.cards import ReaderCard, WriterCard
+from rewardhub.builtin.recorded import Recorded
+from rewardhub.host.cards import GraderCard, ReaderCard, WriterCard
 from rewardhub.host.hookspecs import hookimpl
+
+
+@hookimpl
+def rewardhub_graders() -> Iterator[GraderCard]:
+    """Yield the built-in graders."""
+    yield GraderCard(name="recorded/value", grader=Recorded, reads=("metadata",))
 
 
 @hookimpl

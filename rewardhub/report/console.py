@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-PLAIN_WIDTH = 100
-"""Lines that go to a file or a pipe are laid out for this many characters."""
+PLAIN_WIDTH = 10_000
+"""Lines that go to a file or a pipe are not folded below this many characters."""
 
 
 def console_for(stream: TextIO) -> Console:

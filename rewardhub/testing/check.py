@@ -133,7 +133,7 @@ class _Checker:
         run = bench.grade(first, trajectories)
         if card.signature.is_async:
 
-            async def both() -> list[list[Score]]:
+            async def both() -> tuple[list[Score], list[Score]]:
                 return await asyncio.gather(
                     bench.agrade(second, trajectories), bench.agrade(third, trajectories)
                 )

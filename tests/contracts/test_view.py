@@ -91,12 +91,12 @@ def test_refuses_a_read_behind_a_default():
 
 
 def test_names_the_close_field_of_a_misspelt_one():
-    with pytest.raises(AttributeError, match="A trajectory has no `final_txt`. Did you mean"):
+    with pytest.raises(AttributeError, match=r"A trajectory has no `final_txt`. Did you mean"):
         default().final_txt  # noqa: B018
 
 
 def test_refuses_what_is_no_field():
-    with pytest.raises(UndeclaredReadError, match="used `task.digest` of its view"):
+    with pytest.raises(UndeclaredReadError, match=r"used `task.digest` of its view"):
         default().task.digest  # noqa: B018
 
 
@@ -136,7 +136,7 @@ def test_shows_the_listed_keys_of_a_mapping():
 def test_shows_a_listed_key_inside_a_key():
     checks = show("task.checks.code.time", "task.metadata.source.name")
     assert checks.task.checks["code"]["time"] == 2
-    with pytest.raises(UndeclaredReadError, match="task.checks.code.tests"):
+    with pytest.raises(UndeclaredReadError, match=r"task.checks.code.tests"):
         checks.task.checks["code"]["tests"]
 
 
@@ -150,7 +150,7 @@ def test_shows_a_listed_key_inside_a_key():
     ],
 )
 def test_refuses_other_keys_whether_they_exist_or_not(read):
-    with pytest.raises(UndeclaredReadError, match="Grader `test/grader` read `task.checks."):
+    with pytest.raises(UndeclaredReadError, match=r"Grader `test/grader` read `task.checks."):
         read(show("task.checks.code").task.checks)
 
 

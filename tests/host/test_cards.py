@@ -181,9 +181,11 @@ def test_demands_options_of_a_resource():
         resource_class(SandboxCard(name="x", sandbox=Bare))
 
 
-@pytest.mark.parametrize("target", ["module", "module:", ":app", "a..b:app", "a.b:app.run", "a-b:c"])
+@pytest.mark.parametrize(
+    "target", ["module", "module:", ":app", "a..b:app", "a.b:app.run", "a-b:c"]
+)
 def test_refuses_a_command_that_names_no_app(target):
-    with pytest.raises(GraderDefinitionError, match="`package.module:app`"):
+    with pytest.raises(GraderDefinitionError, match=r"`package.module:app`"):
         CommandCard(name="x", target=target)
 
 

@@ -39,7 +39,9 @@ def install(tmp_path, monkeypatch):
         (folder / "__init__.py").write_text(textwrap.dedent(source).replace("{domain}", domain))
         info = tmp_path / f"{distribution.replace('-', '_')}-1.2.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2\n")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2\n"
+        )
         (info / "entry_points.txt").write_text(f"[rewardhub]\n{domain} = {package}\n")
         if editable:
             url = {"url": folder.as_uri(), "dir_info": {"editable": True}}
@@ -91,8 +93,7 @@ def test_loads_the_built_ins_first(install):
             "rewardhub_graders",
         ),
         (
-            "from rewardhub import hookimpl, GraderCard\n"
-            "@hookimpl\ndef rewardhub_graders():\n    return [GraderCard]",
+            "from rewardhub import *\n@hookimpl\ndef rewardhub_graders():\n    yield GraderCard",
             "this one is <class",
         ),
     ],
@@ -137,9 +138,9 @@ def test_names_both_owners_of_a_name(install):
 def test_remembers_a_second_plugin_of_the_same_name(install):
     install("twin")
     install("twin", distribution="someone-twin")
-    sources = [source for source in discover().plugins if source.name == "twin"]
-    assert [source.error for source in sources][0] is None
-    assert "Another plugin is called `twin`" in sources[1].error
+    first, second = (source for source in discover().plugins if source.name == "twin")
+    assert first.error is None
+    assert "Another plugin is called `twin`" in second.error
 
 
 def test_an_edit_of_an_editable_pack_changes_its_digest(install):
@@ -198,7 +199,7 @@ def test_says_that_a_loose_file_is_missing(tmp_path):
 
 
 def test_says_that_a_loose_file_is_no_python(tmp_path):
-    with pytest.raises(UsageError, match="ends in `.py`"):
+    with pytest.raises(UsageError, match=r"ends in `.py`"):
         discover(loose=[loose(tmp_path, name="graders.txt")])
 
 

@@ -123,7 +123,7 @@ def test_replaces_a_field_and_checks_the_result():
 
 
 def test_names_the_close_field_when_replacing():
-    with pytest.raises(RecordError, match="A step has no field `txt`. Did you mean `text`"):
+    with pytest.raises(RecordError, match=r"A step has no field `txt`. Did you mean `text`"):
         Step().replace(txt="a")
 
 

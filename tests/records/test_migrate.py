@@ -79,7 +79,7 @@ def test_refuses_what_is_no_record(data):
 
 
 def test_names_the_close_field():
-    with pytest.raises(RecordError, match="`refrence` is not a field here. Did you mean `refer"):
+    with pytest.raises(RecordError, match=r"`refrence` is not a field here. Did you mean `refer"):
         read_task(b'{"refrence": "4"}')
 
 

@@ -56,7 +56,7 @@ def test_refuses_a_fault_beside_a_value(fields):
         {"success": False},
         {"parts": (HALF,)},
     ],
-    ids=lambda fields: "-".join(fields),
+    ids="-".join,
 )
 def test_refuses_an_unscored_reward_that_says_more(fields):
     given = {"status": "unscored", "fault": "grader", **fields}

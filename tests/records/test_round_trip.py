@@ -36,9 +36,7 @@ JSON = st.recursive(
 OBJECT = st.dictionaries(TEXT, JSON, max_size=3)
 FAULT = st.sampled_from(["task", "grader", "infrastructure"])
 
-CALLS = st.lists(
-    st.builds(ToolCall, id=TEXT, name=TEXT, arguments=TEXT, parsed=JSON), max_size=2
-)
+CALLS = st.lists(st.builds(ToolCall, id=TEXT, name=TEXT, arguments=TEXT, parsed=JSON), max_size=2)
 MESSAGES = st.lists(
     st.builds(
         Message,

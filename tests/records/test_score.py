@@ -99,9 +99,7 @@ def test_a_step_may_have_no_value():
     assert StepValue(0, None).value is None
 
 
-@pytest.mark.parametrize(
-    ("start", "end"), [(0, None), (None, 3), (3, 1), (-1, 2)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("start", "end"), [(0, None), (None, 3), (3, 1), (-1, 2)], ids=str)
 def test_refuses_half_a_span_and_a_span_that_runs_backwards(start, end):
     with pytest.raises(RecordError, match="span"):
         StepValue(0, 1.0, start, end)

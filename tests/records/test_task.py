@@ -101,7 +101,7 @@ def test_keeps_containers_read_only():
 
 
 def test_refuses_a_file_that_is_no_text():
-    with pytest.raises(ValidationError, match="the content of file `a.bin` must be text"):
+    with pytest.raises(ValidationError, match=r"the content of file `a.bin` must be text"):
         Task(files={"a.bin": 1})
 
 

@@ -129,7 +129,7 @@ class Endpoint(Options, Judge):
     @classmethod
     def _quiet(cls, value: str) -> str:
         if value:
-            raise ValueError(f"`openai`: `loud` must not be {value}")
+            raise ValueError(f"it must not be {value}")
         return value
 
     async def ask(self, messages: Any, *, schema: Any = None, seed: Any = None) -> JudgeReply:

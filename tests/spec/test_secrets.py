@@ -126,5 +126,5 @@ def test_a_message_about_an_option_does_not_quote_its_secret(
 ) -> None:
     monkeypatch.setenv("JUDGE_KEY", "loud-17")
     assert mistakes(JUDGED.format("loud: {env: JUDGE_KEY}")) == [
-        "spec.yaml:7:5: Resource `judge`: `openai`: `loud` must not be $JUDGE_KEY"
+        "spec.yaml:7:11: Resource `judge`: `loud`: it must not be $JUDGE_KEY"
     ]

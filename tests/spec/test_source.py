@@ -128,7 +128,7 @@ def test_refuses_aliases_that_multiply() -> None:
     assert message.endswith(": More than 20000 values, those that aliases repeat among them.")
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "a: &a [*a]\n", "a: " + "[" * 60 + "]" * 60])
+@pytest.mark.parametrize("text", ["[" * 200, "a: &a [*a]\n", "a: " + "[" * 60 + "]" * 60])
 def test_refuses_what_nests_too_deep(text: str) -> None:
     (message,) = refusal(text)
     assert message.endswith(

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from pydantic import BaseModel, PrivateAttr
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from rewardhub import (
     BatchGrader,
@@ -40,7 +40,7 @@ class Returns(Grader):
 
 
 class Raises(Grader):
-    model_config = {"arbitrary_types_allowed": True}
+    model_config = ConfigDict(arbitrary_types_allowed=True)
     error: BaseException
 
     def grade(self, trajectory):

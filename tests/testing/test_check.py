@@ -28,7 +28,9 @@ class Same(Grader):
 SAME = GraderCard(name="test/same", grader=Same)
 FULL = {"kind": "full", "why": "it is the same", "trajectory": {"reply": "A", "reference": "A"}}
 ZERO = {"kind": "zero", "why": "it differs", "trajectory": {"reply": "B", "reference": "A"}}
+HALF = {"kind": "partial", "why": "small", "trajectory": {"reply": "a", "reference": "A"}}
 EXPLOIT = {"kind": "exploit", "why": "says both", "trajectory": {"reply": "A B", "reference": "A"}}
+BROKEN = {"reply": "", "status": "broken", "fault": "task", "reason": "gone"}
 
 
 @pytest.fixture
@@ -42,7 +44,8 @@ def check(tmp_path):
         path.write_text("\n".join(json.dumps(case) for case in named))
         missing = {"full", "zero", "exploit"} - {case["kind"] for case in cases}
         waive = {(cards[0].name, kind): "elsewhere" for kind in missing} if complete else {}
-        check_cases(path, registry_of(*cards), waive=waive | arguments.pop("waive", {}), **arguments)
+        waive |= arguments.pop("waive", {})
+        check_cases(path, registry_of(*cards), waive=waive, **arguments)
 
     return checked
 
@@ -57,14 +60,8 @@ def test_accepts_a_file_of_right_cases(check):
         FULL,
         ZERO,
         EXPLOIT,
-        {"kind": "partial", "why": "w", "value": 0.5, "trajectory": {"reply": "a", "reference": "A"}},
-        {
-            "kind": "partial",
-            "why": "w",
-            "options": {"half": 0.7},
-            "between": [0.6, 0.8],
-            "trajectory": {"reply": "a", "reference": "A"},
-        },
+        {**HALF, "value": 0.5},
+        {**HALF, "options": {"half": 0.7}, "between": [0.6, 0.8]},
         {"kind": "abstain", "why": "w", "trajectory": {"reply": "a", "reference": 7}},
         {"kind": "malformed_record", "why": "w", "trajectory": {"reply": "a"}},
         {"kind": "malformed_answer", "why": "w", "trajectory": {"reply": "", "reference": "A"}},
@@ -151,7 +148,7 @@ def test_reports_wrong_options(check):
         ({"at_most": 0.5}, "only an `exploit`"),
         ({"why": ""}, "at least 1 character"),
         ({"kynd": "full"}, "Did you mean `kind`"),
-        ({"trajectory": {"reply": "", "status": "broken", "fault": "task", "reason": "x"}}, "broken"),
+        ({"trajectory": BROKEN}, "no grader sees a broken trajectory"),
     ],
 )
 def test_explains_a_line_that_is_no_case(check, change, said):
@@ -175,7 +172,7 @@ def test_finds_state_that_leaks_into_the_second_run(check):
             return next(self._calls) == 0
 
     card = GraderCard(name="test/counts", grader=Counts)
-    with pytest.raises(AssertionError, match="gave another Score the second time: value was 1.0"):
+    with pytest.raises(AssertionError, match=r"gave another Score the second time: value was 1.0"):
         check(card, FULL)
 
 
@@ -205,7 +202,7 @@ def test_finds_an_undeclared_read(check):
         def grade(self, trajectory):
             return trajectory.task.metadata == {}
 
-    with pytest.raises(AssertionError, match="task.metadata`, which its card does not list"):
+    with pytest.raises(AssertionError, match=r"task.metadata`, which its card does not list"):
         check(GraderCard(name="test/peeks", grader=Peeks), FULL)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rewardhub import testing
 from rewardhub.testing import plugin
 
-USES_EVERY_FIXTURE = '''
+USES_EVERY_FIXTURE = """
 import rewardhub.testing
 
 
@@ -18,7 +18,8 @@ def test_fixtures(make_task, make_trajectory, registry_of, fake_judge, fake_sand
     assert registry_of().plugins[0].name == "builtin"
     assert fake_judge(["yes"]).kind == "judge"
     assert fake_sandbox("out").kind == "sandbox"
-'''
+"""
+
 
 def run_pytest(folder, text):
     (folder / "test_sample.py").write_text(text)

@@ -5,18 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from rewardhub_math.compare import SameLeaf, compare, same_inline
 from rewardhub_math.exact import read_decimal_comma, read_number, same_number
-from rewardhub_math.forms import (
-    Form,
-    Leaf,
-    SameLeaf,
-    Unordered,
-    compare,
-    has_relation,
-    leaves,
-    read_form,
-    same_inline,
-)
+from rewardhub_math.forms import Form, Leaf, Unordered, has_relation, leaves, read_form
 from rewardhub_math.limits import MAX_DIGITS_IN_A_ROW, over_limit
 from rewardhub_math.tidy import tidy
 

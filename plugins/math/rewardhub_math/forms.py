@@ -6,22 +6,21 @@ numbers or words are left to the symbolic stage.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
-from rewardhub_math.exact import Number, read_number, same_number
+from rewardhub_math.exact import Number, read_number
 from rewardhub_math.tidy import unwrap
 from rewardhub_math.units import Unit, read_label
-
-SameLeaf = Callable[["Leaf", "Leaf"], bool | None]
-
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """One value: its text, the name it was assigned to, and what it was read as.
 
     ``words`` is the normalised text of an answer in words; ``unit`` is that of an
-    expression which is no plain number (a Number has its own).
+    expression which is no plain number (a Number has its own); ``rounded`` is what
+    the same answer says that its value is about, as in ``\\sqrt{2} \\approx 1.41``.
     """
 
     text: str
@@ -29,6 +28,7 @@ class Leaf:
     number: Number | None = None
     words: str = ""
     unit: Unit | None = None
+    rounded: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,6 @@ _NAME = re.compile(
     r"(?![A-Za-z]))[A-Za-z]++"
     r"|_(?:\{\w++\}|\w)|\(\d++\))++"
 )
-_BRACES_AND_SPACES = re.compile(r"[{}\s]")
 _LETTER = re.compile(r"[A-Za-z\\]")
 _UNIT = re.compile(r"(?<=[\d)}\w])\s*(?:\\text\{([^{}]*)\}|(?<=[})]) ([A-Za-z]+))$")
 _WORDS = re.compile(r"(?:\\text\{)?\s*([A-Za-z][A-Za-z' -]*[A-Za-z])\s*\}?\.?")
@@ -196,20 +195,27 @@ def _two_values(text: str) -> Form | None:
 
 
 def _leaf(text: str) -> Form:
-    exact = text.split(r"\approx")
-    if len(exact) > 1:
-        text = exact[0] if exact[0].strip() and not _is_name(exact[0]) else "=".join(exact)
+    exact, *about = text.split(r"\approx")
+    if about and exact.strip() and not _is_name(exact):
+        form = read_form(unwrap(exact))
+        return replace(form, rounded=read_number(unwrap(about[-1]))) if _is_leaf(form) else form
+    text = "=".join([exact, *about])
     parts = [part.strip() for part in _EQUALITY.split(text)]
     if len(parts) > 1 and all(parts):
         named = _is_name(parts[0])
         if named or len(parts) > 2 or not _LETTER.search(parts[0]):
-            return _named(read_form(unwrap(parts[-1])), parts[0] if named else "")
+            form = read_form(unwrap(parts[-1]))
+            return replace(form, name=parts[0]) if named and _is_leaf(form) else form
     if _INFINITY.fullmatch(text) or _VARIABLE_NAME.fullmatch(text):
         return Leaf(text, words=text.lstrip("+"))
     words = _WORDS.fullmatch(text)
     if words and not _MATHEMATICAL_WORDS.intersection(words[1].lower().split()):
         return Leaf(text, words=_ARTICLE.sub("", " ".join(words[1].lower().split()), count=1))
     return _without_unit(text)
+
+
+def _is_leaf(form: Form) -> TypeGuard[Leaf]:
+    return isinstance(form, Leaf)
 
 
 def _without_unit(text: str) -> Leaf:
@@ -224,65 +230,6 @@ def _is_name(text: str) -> bool:
     return bool(_NAME.fullmatch(text)) and bool(_LETTER.search(text))
 
 
-def _named(form: Form, name: str) -> Form:
-    if isinstance(form, Leaf) and name:
-        return replace(form, name=name)
-    return form
-
-
-def same_inline(one: Leaf, other: Leaf, precision: int) -> bool | None:
-    """Whether two leaves are the same, or None where only mathematics can tell."""
-    if one.name and other.name and _plain(one.name) != _plain(other.name):
-        return False if one.number and other.number else None
-    if one.number and other.number:
-        return same_number(one.number, other.number, precision)
-    if one.text.replace(" ", "") == other.text.replace(" ", ""):
-        return True
-    if one.words and other.words:
-        return _same_words(one, other)
-    return False if _is_prose(one) or _is_prose(other) else None
-
-
-def _plain(name: str) -> str:
-    return _BRACES_AND_SPACES.sub("", name)
-
-
-def _same_words(one: Leaf, other: Leaf) -> bool | None:
-    if one.words == other.words:
-        return True
-    # "xy" and "yx" may be products, but nothing is multiplied in "east" and "west".
-    return False if _is_prose(one) or _is_prose(other) else None
-
-
-def _is_prose(leaf: Leaf) -> bool:
-    if not leaf.words:
-        return False
-    return len(leaf.words) > 3 or leaf.words in ("yes", "no") or r"\text" in leaf.text
-
-
-def compare(one: Form, other: Form, same: SameLeaf) -> bool | None:
-    """Whether two forms say the same, by ``same`` on their leaves; None if it cannot tell.
-
-    Symmetric as long as ``same`` is. A list or set equals only one with the same
-    members, so an answer that lists alternatives is never right because of one.
-    """
-    if isinstance(one, Leaf) and isinstance(other, Leaf):
-        return same(one, other)
-    if isinstance(one, Ordered) and isinstance(other, Ordered):
-        if one.brackets != other.brackets or len(one.items) != len(other.items):
-            return False
-        return _all(compare(a, b, same) for a, b in zip(one.items, other.items, strict=True))
-    if isinstance(one, Unordered) and isinstance(other, Unordered):
-        return _same_members(one, other, same)
-    if isinstance(other, Unordered):
-        one, other = other, one
-    if isinstance(one, Unordered):
-        return _same_as_list(one, other, same)
-    # A leaf against brackets: only a plain number or words surely differ from them.
-    leaf = one if isinstance(one, Leaf) else other
-    return False if _is_closed(leaf) else None
-
-
 def has_relation(text: str) -> bool:
     """Whether a tidied text holds an inequality."""
     return bool(_RELATIONS.search(text))
@@ -295,60 +242,3 @@ def leaves(form: Form) -> Iterator[Leaf]:
     else:
         for item in form.items:
             yield from leaves(item)
-
-
-def _all(verdicts: Iterator[bool | None]) -> bool | None:
-    unknown = False
-    for verdict in verdicts:
-        if verdict is False:
-            return False
-        unknown |= verdict is None
-    return None if unknown else True
-
-
-def _same_members(one: Unordered, other: Unordered, same: SameLeaf) -> bool | None:
-    # "15 39/40 or 639/40" is one value; a union of touching intervals may be one interval.
-    items, left = _distinct(one.items, same), _distinct(other.items, same)
-    closed = all(map(_is_closed, (*items, *left)))
-    if len(items) != len(left):
-        return False if closed else None
-    unknown = False
-    for item in items:
-        verdicts = [compare(item, candidate, same) for candidate in left]
-        if True in verdicts:
-            del left[verdicts.index(True)]
-        elif None in verdicts or not closed:
-            unknown = True
-        else:
-            return False
-    return None if unknown else True
-
-
-def _distinct(items: Sequence[Form], same: SameLeaf) -> list[Form]:
-    distinct: list[Form] = []
-    for item in items:
-        if not any(compare(item, earlier, same) for earlier in distinct):
-            distinct.append(item)
-    return distinct
-
-
-def _is_closed(form: Form) -> bool:
-    """Whether a form differs from another wherever they are not plainly the same."""
-    if isinstance(form, Leaf):
-        return bool(form.number or form.words)
-    return not _is_interval(form) and all(map(_is_closed, form.items))
-
-
-def _is_interval(form: Form) -> bool:
-    return isinstance(form, Ordered) and len(form.items) == 2 and form.brackets != "matrix"
-
-
-def _same_as_list(listed: Unordered, other: Form, same: SameLeaf) -> bool | None:
-    """A list against what is none: one value said in several ways, or a tuple without brackets."""
-    items = _distinct(listed.items, same)
-    if len(items) == 1:
-        return compare(items[0], other, same)
-    if isinstance(other, Ordered) and other.brackets == "()" and not listed.braced:
-        return compare(Ordered("()", listed.items), other, same)
-    bracketed = isinstance(other, Ordered)
-    return False if _is_closed(listed) and (bracketed or _is_closed(other)) else None

@@ -13,9 +13,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from rewardhub_math.compare import is_rounding, same_inline, same_name
 from rewardhub_math.equivalence import Reading, Settings, Verdict, compare_forms, read
 from rewardhub_math.exact import Number, agree_to, in_base_unit, same_number
-from rewardhub_math.forms import Leaf, leaves, same_inline
+from rewardhub_math.forms import Leaf, leaves
 from rewardhub_math.limits import MAX_NODES
 
 # What math-verify and sympy raise on text that they cannot handle. Anything
@@ -95,7 +96,12 @@ def _same_leaf(one: Leaf, other: Leaf, settings: Settings) -> bool | None:
         one, other = _as_equation(one), _as_equation(other)
     a, b = _constant(one), _constant(other)
     if a and b:
-        return _same_constant(a, b, settings.precision)
+        precision = settings.precision
+        return (
+            _same_constant(a, b, precision)
+            or is_rounding(one, other, precision, a.real)
+            or is_rounding(other, one, precision, b.real)
+        )
     left, right = _parse(one.text), _parse(other.text)
     return None if left is None or right is None else _same_parsed(left, right, settings)
 
@@ -103,7 +109,7 @@ def _same_leaf(one: Leaf, other: Leaf, settings: Settings) -> bool | None:
 def _are_equations(one: Leaf, other: Leaf) -> bool:
     """``y = 2x`` against ``2x - y = 0`` or ``x = y/2``: then the name belongs to the answer."""
     named = bool(one.name), bool(other.name)
-    return all(named) or (named[0] and "=" in other.text) or (named[1] and "=" in one.text)
+    return not same_name(one, other) or (named[0] and "=" in other.text) or (named[1] and "=" in one.text)
 
 
 def _as_equation(leaf: Leaf) -> Leaf:

@@ -93,14 +93,14 @@ class _ColumnReader(Reader):
         attempt = self._attempt(own, options.facts)
         if not fields.get("id"):
             fields["id"] = _place_of(row, options)
-        if not attempt.asked:
+        if not attempt.asked and not task.get("id"):
             # Without the question nothing says which rows ask the same one.
-            task.setdefault("id", fields["id"])
+            task["id"] = fields["id"]
         if attempt.truncated:
             fields.setdefault("status", "truncated")
         task["messages"] = attempt.asked
         fields["task"] = task
-        fields["steps"] = attempt.steps or self._no_steps(fields)
+        fields["steps"] = attempt.steps or self._no_steps(own, fields)
         try:
             return _validate(fields)
         except ValidationError as error:
@@ -127,13 +127,12 @@ class _ColumnReader(Reader):
             trajectory["metadata"] = {**extra, **trajectory.get("metadata", {})}
         return own, task, trajectory
 
-    def _no_steps(self, fields: Fields) -> list[Fields]:
+    def _no_steps(self, own: Fields, fields: Fields) -> list[Fields]:
         status = fields.get("status")
         if status is None:
-            raise RowError(
-                "there is no assistant message, so no attempt; an attempt that said nothing has "
-                "one with empty content, and a rollout that broke says `status`"
-            )
+            column = self.own[-1]
+            lack = "has no assistant message" if column in own else "is missing"
+            raise RowError(f"`{column}` {lack}; a rollout that broke off says so in `status`")
         return [] if status == "broken" else [_EMPTY_STEP]
 
 
@@ -150,9 +149,8 @@ class ChatReader(_ColumnReader):
     own = ("messages",)
 
     def _attempt(self, own: Fields, facts: TemplateFacts) -> Attempt:
-        if "messages" not in own:
-            raise RowError("`messages` is missing")
-        messages = as_messages("messages", structured("messages", own["messages"]), "user")
+        given = structured("messages", own.get("messages", []))
+        messages = as_messages("messages", given, "user")
         asked, acted = split_at_policy(messages)
         steps, truncated = steps_of(acted, facts)
         return Attempt(task_messages(asked), steps, truncated)
@@ -169,9 +167,7 @@ class CompletionReader(_ColumnReader):
 
     def _attempt(self, own: Fields, facts: TemplateFacts) -> Attempt:
         asked = task_messages(as_messages("prompt", own.get("prompt", []), "user"))
-        if "completion" not in own:
-            raise RowError("`completion` is missing")
-        acted = as_messages("completion", own["completion"], "assistant")
+        acted = as_messages("completion", own.get("completion", []), "assistant")
         if acted and acted[0]["role"] != "assistant":
             raise RowError(
                 f"`completion` begins with an assistant message, not a {acted[0]['role']} message"

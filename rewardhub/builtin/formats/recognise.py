@@ -49,9 +49,9 @@ def reader_for(
 ) -> Registered[ReaderCard]:
     """Return the reader of ``path``: the named one, or the one that recognises it.
 
-    Cards are shown the first bytes of the file. Where none knows them, they are shown the first
-    row that holds a JSON object, with the columns that ``mapping`` names in place. Several that
-    say yes: the highest rank, then the ending of the name decides.
+    Cards are shown the first bytes of the file, or the fields that ``mapping`` fills. Where none
+    knows them, they are shown the first row that holds a JSON object, with those fields in it.
+    Where several say yes, the highest rank decides, then the ending of the name.
 
     Args:
         path: the file.
@@ -67,11 +67,11 @@ def reader_for(
         return registry.get(ReaderCard, named)
     cards = registry.all(ReaderCard)
     head = head_of(path)
-    found = _claiming(cards, path, head)
+    fields: dict[str, Any] = {field.partition(".")[0]: None for field in mapping}
+    found = _claiming(cards, path, to_json(fields) if fields else head)
     if not found:
         row = _first_row(path, head)
-        claimed = to_json(row | {field.partition(".")[0]: None for field in mapping})
-        found = _claiming(cards, path, claimed)
+        found = _claiming(cards, path, to_json(row | fields))
         if not found:
             raise UsageError(_nobody_knows(path, cards, row))
     if len(found) > 1:

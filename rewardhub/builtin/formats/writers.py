@@ -14,6 +14,11 @@ from rewardhub.records import dump_json
 _GROUP_ROWS = 4096
 _GROUP_BYTES = 32 * 1024 * 1024
 
+_OF_ROW = ("id", "task", "group", "domain", "source", "row", "digest", "status", "steps")
+_OF_REWARD = (
+    "value", "success", "fault", "reason", "decided_by", "unplaced", "step_rewards", "span_rewards",
+)  # fmt: skip
+
 Row = Mapping[str, Any]
 
 
@@ -48,9 +53,11 @@ class ZstdLinesWriter(JsonLinesWriter):
 class ParquetWriter(Writer):
     """Writes one Parquet row per ledger row, with the same columns for every spec.
 
-    The columns are those of `_schema`: what a row and its Reward say, and ``parts``, a list of
-    one struct per Part. ``parts.score`` is the whole Score as JSON text; null when skipped.
-    Holds one row group in memory.
+    Columns: what the row says (id, task, group, domain, source, row, digest, status, steps), what
+    its Reward says (value, success, scored, fault, reason, decided_by, unplaced, step_rewards,
+    span_rewards, spec, spec_version, spec_digest), and ``parts``, a list with a struct for each
+    Part (id, stage, weight, status, value, contribution, fault, reason, and score: the whole
+    Score as JSON text, null when skipped). Holds one row group in memory.
     """
 
     def write(self, rows: Iterable[Row], stream: BinaryIO) -> None:
@@ -70,7 +77,8 @@ def _schema(pyarrow: Any) -> Any:
     }  # fmt: skip
     span = {"step": whole, "start": whole, "end": whole, "value": number, "field": text}
     columns = {
-        "id": text, "task": text, "group": text, "status": text, "steps": whole,
+        "id": text, "task": text, "group": text, "domain": text, "source": whole, "row": whole,
+        "digest": text, "status": text, "steps": whole,
         "value": number, "success": pyarrow.bool_(), "scored": pyarrow.bool_(),
         "fault": text, "reason": text, "decided_by": text, "unplaced": number,
         "step_rewards": pyarrow.list_(number),
@@ -98,19 +106,15 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[dict[str, Any]]]:
 def _flat(row: Row) -> dict[str, Any]:
     reward = row["reward"]
     spec = reward.get("spec", {})
-    own = {name: row.get(name) for name in ("id", "task", "group", "status", "steps")}
-    same = ("value", "success", "fault", "reason", "decided_by", "unplaced", "step_rewards")
-    return (
-        own
-        | {name: reward.get(name) for name in (*same, "span_rewards")}
-        | {
-            "scored": reward.get("value") is not None,
-            "parts": [_flat_part(part) for part in reward.get("parts", ())],
-            "spec": spec.get("name"),
-            "spec_version": spec.get("version"),
-            "spec_digest": spec.get("digest"),
-        }
-    )
+    return {
+        **{name: row.get(name) for name in _OF_ROW},
+        **{name: reward.get(name) for name in _OF_REWARD},
+        "scored": reward.get("value") is not None,
+        "parts": [_flat_part(part) for part in reward.get("parts", ())],
+        "spec": spec.get("name"),
+        "spec_version": spec.get("version"),
+        "spec_digest": spec.get("digest"),
+    }
 
 
 def _flat_part(part: Row) -> dict[str, Any]:

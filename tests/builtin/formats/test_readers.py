@@ -163,6 +163,7 @@ def test_no_attempt_is_an_error_unless_the_row_says_how_it_ended() -> None:
     assert parse(ChatReader, {"messages": [USER], "status": "truncated"}).steps == (Step(),)
     broken = {"status": "broken", "fault": "infrastructure", "reason": "the node is gone"}
     assert parse(ChatReader, {"messages": [USER], **broken}).steps == ()
+    assert parse(CompletionReader, {"prompt": "1+1?", **broken}).steps == ()
 
 
 def test_an_answer_that_is_cut_off_is_truncated_unless_the_row_says_other() -> None:

@@ -73,6 +73,13 @@ def test_recognises_mapped_columns(tmp_path: Path, registry: Registry) -> None:
     assert reader_of(path, registry, messages="q") == "chat"
 
 
+def test_mapped_fields_say_more_than_columns(tmp_path: Path, registry: Registry) -> None:
+    path = write(tmp_path, CHAT | {"answer": "2", "completion": "3"})
+    assert reader_of(path, registry, prompt="messages", completion="answer") == "completion"
+    assert reader_of(path, registry, messages="messages") == "chat"
+    assert reader_of(path, registry, reference="answer") == "completion"
+
+
 def test_looks_past_blank_and_broken_rows(tmp_path: Path, registry: Registry) -> None:
     assert reader_of(write(tmp_path, b"\n", b"{broken\n", b"[1]\n", CHAT), registry) == "chat"
 

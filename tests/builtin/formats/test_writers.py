@@ -3,21 +3,17 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from rewardhub.builtin.formats import writers
+from rewardhub.builtin.formats import writer_cards, writers
 from rewardhub.builtin.formats.opening import zstd_module
-from rewardhub.builtin.formats.writers import (
-    GzipLinesWriter,
-    JsonLinesWriter,
-    ParquetWriter,
-    ZstdLinesWriter,
-)
+from rewardhub.builtin.formats.writers import ParquetWriter
 from rewardhub.contracts import Writer
 from rewardhub.records import Part, Reward, Score, SpanReward, SpecInfo, write_record
+from rewardhub.testing import WriterContract
 
 SCORE = Score.of(1, "all 3 pass", evidence={"passed": 3}).signed("code/unit-tests", 0.5)
 SCORED = Reward(
@@ -38,8 +34,8 @@ UNSCORED = Reward.unscored("grader", "the grader raised")
 
 def row(row_id: str, reward: Reward) -> dict[str, Any]:
     return {
-        "schema_version": 1, "id": row_id, "task": "t", "group": "g", "status": "completed",
-        "steps": 2, "reward": json.loads(write_record(reward)),
+        "schema_version": 1, "id": row_id, "task": "t", "group": "g", "domain": "code",
+        "source": 0, "row": 7, "digest": "d0", "status": "completed", "steps": 2, "reward": json.loads(write_record(reward)),
     }  # fmt: skip
 
 
@@ -52,43 +48,67 @@ def written(writer: Writer, rows: Any = ROWS) -> bytes:
     return stream.getvalue()
 
 
-def lines(data: bytes) -> list[Any]:
-    return [json.loads(line) for line in data.splitlines()]
-
-
 def table(data: bytes) -> Any:
     parquet = pytest.importorskip("pyarrow.parquet")
     return parquet.read_table(io.BytesIO(data))
 
 
-def test_writes_one_object_per_line() -> None:
-    assert lines(written(JsonLinesWriter())) == ROWS
+CARDS = {each.name: each for each in writer_cards()}
 
 
-def test_writes_gzip_that_is_the_same_each_time() -> None:
-    data = written(GzipLinesWriter())
-    assert lines(gzip.decompress(data)) == ROWS
-    assert data[4:8] == bytes(4), "the header holds no time"
+class _OfLines(WriterContract):
+    def unpack(self, data: bytes) -> bytes:
+        return data
+
+    def read_back(self, data: bytes) -> list[Any]:
+        return [json.loads(line) for line in self.unpack(data).splitlines()]
+
+    def kept(self, row: Mapping[str, Any]) -> Any:
+        return row
 
 
-def test_writes_zstd() -> None:
-    assert lines(zstd_module().decompress(written(ZstdLinesWriter()))) == ROWS
+class TestJsonLines(_OfLines):
+    card = CARDS["jsonl"]
 
 
-@pytest.mark.parametrize(
-    "writer", [JsonLinesWriter, GzipLinesWriter, ZstdLinesWriter, ParquetWriter]
-)
-def test_leaves_the_stream_open_for_its_owner(writer: type[Writer]) -> None:
-    stream = io.BytesIO()
-    writer().write(ROWS, stream)
-    assert not stream.closed
+class TestGzip(_OfLines):
+    card = CARDS["jsonl-gzip"]
+
+    def unpack(self, data: bytes) -> bytes:
+        return gzip.decompress(data)
+
+
+class TestZstd(_OfLines):
+    card = CARDS["jsonl-zstd"]
+
+    def unpack(self, data: bytes) -> bytes:
+        unpacked: bytes = zstd_module().decompress(data)
+        return unpacked
+
+
+class TestParquet(WriterContract):
+    card = CARDS["parquet"]
+
+    def read_back(self, data: bytes) -> list[Any]:
+        rows: list[Any] = table(data).to_pylist()
+        return [(row["id"], row["value"], _scores(row["parts"])) for row in rows]
+
+    def kept(self, row: Mapping[str, Any]) -> Any:
+        reward = row["reward"]
+        scores = [part.get("score") for part in reward["parts"]]
+        return (row["id"], reward.get("value"), scores)
+
+
+def _scores(parts: list[Any]) -> list[Any]:
+    return [part["score"] and json.loads(part["score"]) for part in parts]
 
 
 def test_parquet_has_a_column_for_what_a_row_says() -> None:
     scored, unscored = table(written(ParquetWriter())).to_pylist()
     parts = scored.pop("parts")
     assert scored == {
-        "id": "a", "task": "t", "group": "g", "status": "completed", "steps": 2, "value": 0.75,
+        "id": "a", "task": "t", "group": "g", "domain": "code", "source": 0, "row": 7,
+        "digest": "d0", "status": "completed", "steps": 2, "value": 0.75,
         "success": True, "scored": True, "fault": None, "reason": "tests decide",
         "decided_by": None, "unplaced": 0.25, "step_rewards": [0.25, 0.5],
         "span_rewards": [{"step": 1, "start": 0, "end": 4, "value": 0.5, "field": "text"}],

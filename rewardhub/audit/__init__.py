@@ -1,0 +1,1 @@
+"""Attacks on what decides rewards: tasks, specs, graders."""
