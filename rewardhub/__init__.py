@@ -86,7 +86,9 @@ from rewardhub.text import Span, TemplateFacts, normalise, response_of, split_st
 if TYPE_CHECKING:
     from rewardhub.engine import Cache, Engine, RewardSource
     from rewardhub.scoring import ascore, ascore_all, score, score_all
-    from rewardhub.spec import Route, Spec, check, load
+    from rewardhub.spec import Route, Spec
+    from rewardhub.spec import check as check_reward
+    from rewardhub.spec import load as load_reward
 
 __all__ = [
     "DEFAULT_READS",
@@ -156,10 +158,10 @@ __all__ = [
     "WriterCard",
     "ascore",
     "ascore_all",
-    "check",
+    "check_reward",
     "discover",
     "hookimpl",
-    "load",
+    "load_reward",
     "normalise",
     "parse_expression",
     "read_reward",
@@ -173,24 +175,25 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Cache": "rewardhub.engine",
-    "Engine": "rewardhub.engine",
-    "RewardSource": "rewardhub.engine",
-    "Route": "rewardhub.spec",
-    "Spec": "rewardhub.spec",
-    "ascore": "rewardhub.scoring",
-    "ascore_all": "rewardhub.scoring",
-    "check": "rewardhub.spec",
-    "load": "rewardhub.spec",
-    "score": "rewardhub.scoring",
-    "score_all": "rewardhub.scoring",
+    "Cache": "rewardhub.engine:Cache",
+    "Engine": "rewardhub.engine:Engine",
+    "RewardSource": "rewardhub.engine:RewardSource",
+    "Route": "rewardhub.spec:Route",
+    "Spec": "rewardhub.spec:Spec",
+    "ascore": "rewardhub.scoring:ascore",
+    "ascore_all": "rewardhub.scoring:ascore_all",
+    "check_reward": "rewardhub.spec:check",
+    "load_reward": "rewardhub.spec:load",
+    "score": "rewardhub.scoring:score",
+    "score_all": "rewardhub.scoring:score_all",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module `rewardhub` has no `{name}`")
-    value = getattr(importlib.import_module(_LAZY[name]), name)
+    module, _, attribute = _LAZY[name].partition(":")
+    value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value
     return value
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rewardhub.audit.tasks import read_tasks
+from rewardhub.audit.task_files import TaskRow, read_tasks
 from rewardhub.builtin.formats import read_mapping
 from rewardhub.cli.codes import ExitCode
 from rewardhub.cli.options import MapOption, ReaderOption
 from rewardhub.cli.session import Session, command, command_app
 from rewardhub.doors import FILLS
 from rewardhub.errors import Mistake, UsageError, did_you_mean
+from rewardhub.records import Task
 from rewardhub.report.console import counted
 from rewardhub.spec import RewardSpec, Route, check, json_schema, load, show
 from rewardhub.spec.load import Checked
@@ -45,15 +47,15 @@ def check_spec(
     if door is not None and door not in FILLS:
         hint = did_you_mean(door, FILLS) or f" Known: {', '.join(FILLS)}."
         raise UsageError(f"`--door {door}`: there is no such door.{hint}")
-    columns = read_mapping(mapping or ())
-    found = (
-        (each.task for each in read_tasks(tasks, session.registry, named=reader, mapping=columns))
-        if tasks
-        else None
-    )
-    checked = check(
-        spec, session.registry, tasks=found, fills=FILLS[door] if door is not None else None
-    )
+    registry = session.registry
+    bad: list[Mistake] = []
+    meant_for = None
+    if tasks is not None:
+        columns = read_mapping(mapping or ())
+        rows = read_tasks(tasks, registry, named=reader, mapping=columns)
+        meant_for = _tasks_in(rows, str(tasks), bad)
+    checked = check(spec, registry, tasks=meant_for, fills=FILLS[door] if door else None)
+    checked = Checked(checked.spec, (*checked.mistakes, *bad))
     if session.as_json:
         session.show_json(_checked_json(spec, checked))
     else:
@@ -79,6 +81,15 @@ def show_schema(session: Session) -> ExitCode:
     """Write the JSON Schema of reward specs, for editors."""
     session.show(json.dumps(json_schema(session.registry), indent=2))
     return ExitCode.OK
+
+
+def _tasks_in(rows: Iterable[TaskRow], file: str, bad: list[Mistake]) -> Iterator[Task]:
+    """Yield the tasks of the rows; a row without one is a mistake at its line."""
+    for each in rows:
+        if each.task is None:
+            bad.append(Mistake(message=f"no task: {each.error}", file=file, line=each.row))
+        else:
+            yield each.task
 
 
 def _checked_json(source: str, checked: Checked) -> dict[str, Any]:

@@ -22,5 +22,5 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("cpu_seconds", "wall_seconds", "memory_mb"):
             value = getattr(self, name)
-            if value is not None and value <= 0:
+            if value is not None and not value > 0:
                 raise ValueError(f"{name} must be above 0, and {value} is not")

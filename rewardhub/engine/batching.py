@@ -68,7 +68,7 @@ async def grade_split(runner: Runner, trajectories: Sequence[Trajectory], run: R
     """Return one Score for each trajectory; a batch that raises is halved until it stands alone."""
     try:
         return await run(runner, trajectories)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # it becomes a Score
         if len(trajectories) == 1:
             try:
                 return [score_of_error(error, runner.entry, 0.0)]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from rewardhub.contracts import Limits, Workers
 from rewardhub.engine import wire
-from rewardhub.engine.batching import Batcher, grade_split
+from rewardhub.engine.batching import Batcher, Run, grade_split
 from rewardhub.engine.cache import Cache, is_cacheable, key_of
-from rewardhub.engine.faults import LimitRule, SlowMachineError, with_retries
+from rewardhub.engine.faults import Attempt, LimitRule, SlowMachineError, with_retries
 from rewardhub.engine.grade import Runner, score_of_error
 from rewardhub.engine.workers import Result, WorkerPool
 from rewardhub.errors import InfrastructureError, LimitError
@@ -69,13 +69,13 @@ class Dispatch:
         """Let go of the threads; one that hangs is left behind."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _attempt(self, runner: Runner) -> Any:
+    def _attempt(self, runner: Runner) -> Attempt:
         if runner.entry.card.signature.shape == "grade_batch":
             return self._batched(runner)
         places = {"thread": self._on_thread, "loop": self._on_loop}
         return places.get(runner.where, self._in_process)(runner)
 
-    def _in_process(self, runner: Runner) -> Any:
+    def _in_process(self, runner: Runner) -> Attempt:
         entry = runner.entry
 
         async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
@@ -85,7 +85,7 @@ class Dispatch:
 
         return attempt
 
-    def _on_thread(self, runner: Runner) -> Any:
+    def _on_thread(self, runner: Runner) -> Attempt:
         async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
             del alone
             loop = asyncio.get_running_loop()
@@ -94,14 +94,14 @@ class Dispatch:
 
         return attempt
 
-    def _on_loop(self, runner: Runner) -> Any:
+    def _on_loop(self, runner: Runner) -> Attempt:
         async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
             del alone
             return await _patiently(runner.agrade(trajectory), runner.entry)
 
         return attempt
 
-    def _batched(self, runner: Runner) -> Any:
+    def _batched(self, runner: Runner) -> Attempt:
         batcher = self._batchers.setdefault(id(runner), Batcher(runner, self._run_many))
 
         async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
@@ -119,19 +119,18 @@ class Dispatch:
         return await _patiently(work, runner.entry)
 
 
-async def _grade_whole(runner: Runner, members: list[Trajectory], run: Any) -> list[Score]:
+async def _grade_whole(runner: Runner, members: list[Trajectory], run: Run) -> list[Score]:
     """Return one Score for each member; a group that raises fails as a whole."""
     try:
-        scores: list[Score] = await run(runner, members)
+        return await run(runner, members)
     except LimitError as error:
         broken = RuntimeError(str(error))
         return [score_of_error(broken, runner.entry, 0.0) for _ in members]
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # becomes a Score
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # it becomes a Score
         return [score_of_error(error, runner.entry, 0.0) for _ in members]
-    return scores
 
 
-async def _patiently(work: Any, entry: Entry) -> Any:
+async def _patiently(work: Awaitable[T], entry: Entry) -> T:
     default = entry.card.limits.wall_seconds == entry.limits.wall_seconds
     seconds = PATIENCE if default else entry.limits.wall_seconds
     try:

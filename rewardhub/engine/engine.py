@@ -40,6 +40,7 @@ WINDOW = 1024
 """How many trajectories are under way at most while their order is kept."""
 
 RewardSource = RewardSpec | str | Path | Mapping[str, Any]
+"""What rewards are made by: a resolved spec or route, the path of a file, or its content."""
 
 
 class Engine:

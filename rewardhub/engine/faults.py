@@ -71,7 +71,7 @@ class LimitRule:
             except SlowMachineError as error:
                 return _slow(entry, error)
             except LimitError as error:
-                hits.append(str(error))
+                hits.append(_how(error))
             if entry.identity in self.broken:
                 return self._grader_broke(entry)
         return await self._by_control(entry, trajectory, attempt, hits)
@@ -109,8 +109,14 @@ async def _breaks(control: Trajectory, attempt: Attempt) -> str | None:
     try:
         await attempt(control, alone=True)
     except LimitError as error:
-        return str(error)
+        return _how(error)
     return None
+
+
+def _how(error: LimitError) -> str:
+    """Return how a limit was broken, without names of processes that differ from run to run."""
+    text = str(error)
+    return text.partition(":")[0] if error.kind == "survivors" else text
 
 
 def _slow(entry: Entry, error: LimitError) -> Score:

@@ -65,6 +65,12 @@ class Plan:
     mapping: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, Any] | None = None
 
+    def name_of(self, source: int) -> str:
+        """Return what rows of an input are named by: its file name, or its path if two are equal."""
+        path = self.inputs[source].path
+        names = [each.path.name for each in self.inputs]
+        return path.name if names.count(path.name) == 1 else str(path)
+
     def to_json(self) -> dict[str, Any]:
         """Return the plan as it stands in ``run.json``."""
         return {

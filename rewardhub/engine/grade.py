@@ -10,6 +10,7 @@ from typing import Any
 
 from rewardhub.contracts import Resource, Workers, view_of
 from rewardhub.errors import InfrastructureError, LimitError, RecordError, TaskError
+from rewardhub.host import GraderCard
 from rewardhub.records import Score, Trajectory
 from rewardhub.spec.model import Entry
 
@@ -57,7 +58,7 @@ class Runner:
         card = entry.card
         signature = card.signature
         self.entry = entry
-        self.where: Where = where_of(entry)
+        self.where: Where = where_of(card)
         self.show = view_of(card.all_reads, entry.use)
         self._call: Callable[..., Any] = getattr(entry.grader, signature.shape)
         self.resources: Mapping[str, Resource] = resources or {}
@@ -77,7 +78,7 @@ class Runner:
             else:
                 verdict = self._call(self.show(trajectory))
             return score_of(verdict, self.entry, trajectory, time.perf_counter() - start)
-        except (Exception, SystemExit) as error:  # whatever a grader raises becomes a Score
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # it becomes a Score
             return score_of_error(error, self.entry, time.perf_counter() - start)
 
     async def agrade(self, trajectory: Trajectory) -> Score:
@@ -126,10 +127,10 @@ class Runner:
         ]
 
 
-def where_of(entry: Entry) -> Where:
-    """Return where the entry's grader runs, from its card and signature."""
-    signature = entry.card.signature
-    if entry.card.runs_in == "process":
+def where_of(card: GraderCard) -> Where:
+    """Return where a grader runs, from its card and signature."""
+    signature = card.signature
+    if card.runs_in == "process":
         return "process"
     if signature.is_async:
         return "loop"
@@ -165,10 +166,10 @@ def _check_steps(score: Score, trajectory: Trajectory) -> None:
                 f"it gave a value to step {each.step}, and there are {len(trajectory.steps)} steps"
             )
         if each.end is not None:
-            text = getattr(trajectory.steps[each.step], each.field) or ""
-            if each.end > len(text):
+            length = len(getattr(trajectory.steps[each.step], each.field) or "")
+            if each.end > length:
                 raise RecordError(
-                    f"a span of step {each.step} ends at {each.end}, past its {len(text)} characters"
+                    f"a span of step {each.step} ends at {each.end}, past its {length} characters"
                 )
 
 

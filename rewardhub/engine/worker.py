@@ -123,6 +123,7 @@ class RowContext:
     broken: Mapping[str, str]
     then: Mapping[str, Any]
     keep: bool
+    tally: Tally
 
 
 class Handler:
@@ -205,13 +206,12 @@ class Handler:
 
     def _rows(self, blobs: list[bytes]) -> bytes:
         context = self._context(wire.from_bytes(blobs[0]))
-        tally = Tally(self._range)
         replies: list[bytes] = [b""]
         rows = iter(blobs[1:])
         for slice_of_rows in self._slices(zip(rows, rows, rows, strict=True)):
             for number, data, known in slice_of_rows:
-                replies.extend(self._row(_row(number, data), known, context, tally))
-        replies[0] = wire.to_bytes(tally.to_json())
+                replies.extend(self._row(_row(number, data), known, context))
+        replies[0] = wire.to_bytes(context.tally.to_json())
         return wire.pack(replies)
 
     def _slices(
@@ -228,23 +228,21 @@ class Handler:
         with self._control.limit(cpu_seconds=limits.cpu_seconds, wall_seconds=limits.wall_seconds):
             yield
 
-    def _row(
-        self, row: RawRow, known: bytes, context: RowContext, tally: Tally
-    ) -> tuple[bytes, bytes, bytes]:
+    def _row(self, row: RawRow, known: bytes, context: RowContext) -> tuple[bytes, bytes, bytes]:
         """Return kind, hash of the id, and body: a ledger line, what is pending, or an error."""
         try:
             trajectory = context.reader.parse(row, context.options)
         except RowError as error:
-            tally.add_bad(str(error))
+            context.tally.add_bad(str(error))
             return b"B", b"", str(error).encode("utf-8", "replace")
         course = course_of(self._graders.reward, trajectory)
         digest = row_digest(row.data)
         if isinstance(course, Reward):
-            return self._done(trajectory, course, row, digest, context, tally)
+            return self._done(trajectory, course, row, digest, context)
         missing = self._needs_reference[id(course.spec)]
         if missing and trajectory.task.reference is None:
             reason = f"there is no reference, and `{missing}` needs one"
-            tally.add_bad(reason)
+            context.tally.add_bad(reason)
             return b"B", b"", reason.encode()
         scores = reusable(known, digest, context.then, course.spec) if known else None
         waiting = self._graders.advance(course, trajectory, self._here(context.broken), scores)
@@ -260,8 +258,8 @@ class Handler:
             return b"P", id_hash(trajectory.id), body
         reward = course.reward()
         if scores:
-            tally.add_reused(reward, scores)
-        return self._done(trajectory, reward, row, digest, context, tally)
+            context.tally.add_reused(reward, scores)
+        return self._done(trajectory, reward, row, digest, context)
 
     def _done(
         self,
@@ -270,9 +268,8 @@ class Handler:
         row: RawRow,
         digest: str,
         context: RowContext,
-        tally: Tally,
     ) -> tuple[bytes, bytes, bytes]:
-        tally.add(reward)
+        context.tally.add(reward)
         line = ledger_line(trajectory, reward, context.source, row.number, digest)
         if context.keep:
             return b"K", id_hash(trajectory.id), wire.pack((line, trajectory.to_json()))
@@ -323,6 +320,7 @@ class Handler:
             fields["broken"],
             fields["then"],
             fields["keep"],
+            Tally(self._range),
         )
 
 
@@ -356,7 +354,7 @@ def widest_range(specs: tuple[Spec, ...]) -> tuple[float, float]:
 
 
 def _reference_reader(spec: Spec) -> str | None:
-    """Return the grader of ``spec`` whose card says in so many words that it reads the reference."""
+    """Return the grader of ``spec`` whose card lists the reference among its reads."""
     for entry in spec.entries:
         if "task.reference" in (entry.card.reads or ()):
             return entry.use

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 PLAIN_WIDTH = 10_000
 """Lines that go to a file or a pipe are not folded below this many characters."""
 
+_FLEXIBLE_WIDTH = 24
+"""What a flexible column needs at least, unless all its cells are shorter."""
+
 
 def console_for(stream: TextIO) -> Console:
     """Return a console on ``stream``: with colour only on a terminal, and not under NO_COLOR."""
@@ -47,12 +50,34 @@ class Column:
 def show_table(
     console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, indent: int = 0
 ) -> None:
-    """Print a table. On a terminal it fits the width; elsewhere nothing is cut or folded."""
-    if console.is_terminal:
-        _show_rich(console, columns, rows, indent)
-    else:
+    """Print a table.
+
+    On a terminal it fits the width; where that is too narrow, each row is printed as a short
+    list. Elsewhere nothing is cut or folded.
+    """
+    if not console.is_terminal:
         for line in aligned(columns, rows, indent):
             show_line(console, line)
+    elif _least_width(columns, rows) + indent <= console.width:
+        _show_rich(console, columns, rows, indent)
+    else:
+        _show_stacked(console, columns, rows, indent)
+
+
+def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
+    widths = _widths(columns, rows)
+    least = [
+        min(width, _FLEXIBLE_WIDTH) if column.flexible else width
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    return sum(least) + 2 * (len(columns) - 1)
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
+    from rich.cells import cell_len
+
+    every = [[column.title for column in columns], *rows]
+    return [max(cell_len(row[place]) for row in every) for place in range(len(columns))]
 
 
 def _show_rich(
@@ -75,16 +100,28 @@ def _show_rich(
     console.print(Padding(table, (0, 0, 0, indent)))
 
 
+def _show_stacked(
+    console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int
+) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for row in rows:
+        console.print(Padding(Text(row[0], "bold"), (0, 0, 0, indent)))
+        for column, cell in zip(columns[1:], row[1:], strict=True):
+            if cell:
+                console.print(Padding(Text(f"{column.title}: {cell}"), (0, 0, 0, indent + 2)))
+
+
 def aligned(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int = 0
 ) -> list[str]:
     """Return a table as lines of text, its columns two spaces apart."""
     from rich.cells import cell_len
 
-    every = [[column.title for column in columns], *rows]
-    widths = [max(cell_len(row[place]) for row in every) for place in range(len(columns))]
+    widths = _widths(columns, rows)
     lines: list[str] = []
-    for row in every:
+    for row in ([column.title for column in columns], *rows):
         cells: list[str] = []
         for cell, column, width in zip(row, columns, widths, strict=True):
             space = " " * (width - cell_len(cell))

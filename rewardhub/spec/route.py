@@ -82,12 +82,11 @@ def _checked_path(by: Node | None, route: Node, mistakes: Mistakes) -> str:
         mistakes.add(route.mark, f"`route` needs `by`, the field that decides: `by: {default}`.")
         return default
     names = by.value.split(".") if isinstance(by.value, str) else []
-    fields = [f"task.{name}" for name in Task.model_fields]
     known = len(names) > 1 and names[0] == "task" and names[1] in Task.model_fields
     if known and all(names) and (len(names) == 2 or names[1] in _MAPPINGS):
         return str(by.value)
     problem = f"`by` names a field of the task, as `{default}` or `task.metadata.level`, not "
-    hint = did_you_mean(str(by.value), fields) if not known else ""
+    hint = did_you_mean(names[1], Task.model_fields) if len(names) > 1 and not known else ""
     mistakes.add(by.mark, f"{problem}{shown(by.value)}.{hint}")
     return default
 
@@ -103,7 +102,7 @@ class _Specs:
 
     def spec(self, value: str, target: Node) -> SpecDraft | None:
         """Return the spec for ``value``, or None where there is none to speak of."""
-        name = target.value
+        name = "..." if target.fields else target.value
         try:
             if target.fields:
                 node = with_parent(target, self.folder, (), self.registry, self.mistakes)
@@ -118,7 +117,7 @@ class _Specs:
                 self.found[path.resolve()] = self.resolved(value, target, node)
             return self.found[path.resolve()]
         except SpecError as error:
-            self.mistakes.take(error.mistakes, target.mark, f"`{value}`")
+            self.mistakes.take(error.mistakes, target.mark, f"`{value}: {name}`")
             return None
 
     def resolved(self, value: str, target: Node, node: Node) -> SpecDraft | None:

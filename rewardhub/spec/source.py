@@ -96,8 +96,8 @@ def _text_of(path: Path) -> str:
         else:
             return data.decode("utf-8-sig")
     except FileNotFoundError:
-        siblings = [str(other) for other in path.parent.glob("*.y*ml")]
-        mistakes.add(mark, f"There is no such file.{did_you_mean(str(path), siblings)}")
+        siblings = [other.name for other in path.parent.glob("*.y*ml")]
+        mistakes.add(mark, f"There is no such file.{did_you_mean(path.name, siblings)}")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         mistakes.add(
@@ -190,8 +190,15 @@ class _Tree:
             return value
         # Dates and the like are text here: a reward file knows the values of JSON only.
         if isinstance(raw.value, str) and tag in {"str", "timestamp", "value", "merge"}:
-            return raw.value
+            return _whole(raw.value, mark)
         raise _Refused(mark, f"The tag `{raw.tag}` means nothing here. Leave it out.")
+
+
+def _whole(text: str, mark: Mark) -> str:
+    """Return ``text``, refused where it holds half of a character, which no file can hold."""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise _Refused(mark, "The text holds half of a surrogate pair. Write the character itself.")
+    return text
 
 
 def _inset(raw: Any) -> int | None:
@@ -218,7 +225,9 @@ def _bare(value: Any, path: str, depth: int) -> Node:
         listed = enumerate(cast("Sequence[Any]", value))
         items = [_bare(item, f"{path}[{index}]", depth + 1) for index, item in listed]
         return Node(items, nowhere, nowhere)
-    if value is None or isinstance(value, str | bool | int):
+    if isinstance(value, str):
+        return Node(_whole(value, nowhere), nowhere, nowhere)
+    if value is None or isinstance(value, bool | int):
         return Node(value, nowhere, nowhere)
     if isinstance(value, float) and math.isfinite(value):
         return Node(value, nowhere, nowhere)

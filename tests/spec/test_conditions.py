@@ -64,9 +64,7 @@ def test_a_condition_reads_the_parts_before_its_own(mistakes: MistakesOf, text: 
         ),
     ],
 )
-def test_explains_conditions(
-    mistakes: MistakesOf, text: str, column: int, problem: str
-) -> None:
+def test_explains_conditions(mistakes: MistakesOf, text: str, column: int, problem: str) -> None:
     assert when(mistakes, text) == [THREE.format(column=column, text=text) + problem]
 
 

@@ -153,9 +153,7 @@ def test_a_parent_is_found_from_the_folder_of_its_child(write: Write, registry: 
     assert load(name, registry).digest != ""
 
 
-def test_a_parent_may_be_a_shipped_spec(
-    write: Write, parent: str, cards: tuple[Card, ...]
-) -> None:
+def test_a_parent_may_be_a_shipped_spec(write: Write, parent: str, cards: tuple[Card, ...]) -> None:
     registry = registry_of(*cards, SpecCard(name="base/spec", path=Path(parent)))
     name = write("rewardhub: 1\nextends: base/spec\nname: own/spec\n")
     spec = load(name, registry)
@@ -206,8 +204,7 @@ def test_refuses_before_in_a_file_without_a_parent(
 def test_refuses_a_parent_that_is_missing(write: Write, registry: Registry, parent: str) -> None:
     name = write("rewardhub: 1\nextends: parnt.yaml\n", "child.yaml")
     assert [str(mistake) for mistake in check(name, registry).mistakes] == [
-        "child.yaml:2:10: `extends: parnt.yaml`: There is no such file. Did you mean "
-        "`parent.yaml`?"
+        "child.yaml:2:10: `extends: parnt.yaml`: There is no such file. Did you mean `parent.yaml`?"
     ]
 
 
@@ -239,8 +236,7 @@ def test_refuses_parents_in_a_circle(write: Write, registry: Registry) -> None:
     write("rewardhub: 1\nextends: b.yaml\n", "a.yaml")
     write("rewardhub: 1\nextends: a.yaml\n", "b.yaml")
     assert [str(mistake) for mistake in check("a.yaml", registry).mistakes] == [
-        "b.yaml:2:10: `extends` goes in a circle: a.yaml -> b.yaml -> a.yaml. Take one of them "
-        "out."
+        "b.yaml:2:10: `extends` goes in a circle: a.yaml -> b.yaml -> a.yaml. Take one of them out."
     ]
 
 

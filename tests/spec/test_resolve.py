@@ -103,37 +103,35 @@ def test_limits_are_part_of_the_digest(parsed: Callable[[str], Spec]) -> None:
     [
         (
             "use: math/same-nmber",
-            "3:41: No grader is called `math/same-nmber` (spec.yaml, stage `outcome`). Did you mean "
+            "3:42: No grader is called `math/same-nmber` (spec.yaml, stage `outcome`). Did you mean "
             "`math/same-number`?",
         ),
         (
             "use: math/2d",
-            "3:41: Stage `outcome`, grader `2d`: `2d` cannot be an id: an id is letters, digits and "
+            "3:42: Stage `outcome`, grader `2d`: `2d` cannot be an id: an id is letters, digits and "
             "`_`, begins with no digit, and is no word of the language (and, or, not, true, false, "
             "min, max, abs). Say `as: part_2d`.",
         ),
         (
             "use: math/same-number, as: max",
-            "3:63: Stage `outcome`, grader `max`: `max` cannot be an id: an id is letters, digits "
+            "3:64: Stage `outcome`, grader `max`: `max` cannot be an id: an id is letters, digits "
             "and `_`, begins with no digit, and is no word of the language (and, or, not, true, "
             "false, min, max, abs). Say `as: part_max`.",
         ),
         (
             "use: math/same-number, as: a-b",
-            "3:63: Stage `outcome`, grader `a-b`: `a-b` cannot be an id: an id is letters, digits "
+            "3:64: Stage `outcome`, grader `a-b`: `a-b` cannot be an id: an id is letters, digits "
             "and `_`, begins with no digit, and is no word of the language (and, or, not, true, "
             "false, min, max, abs). Say `as: a_b`.",
         ),
         ("as: same", "3:36: Stage `outcome`, grader `same`: A grader entry needs `use`."),
         (
             "use: [a]",
-            "3:41: Stage `outcome`, grader 1: `use` must be text, not a list.",
+            "3:42: Stage `outcome`, grader 1: `use` must be text, not a list.",
         ),
     ],
 )
-def test_explains_what_an_entry_cannot_be(
-    mistakes: MistakesOf, entry: str, message: str
-) -> None:
+def test_explains_what_an_entry_cannot_be(mistakes: MistakesOf, entry: str, message: str) -> None:
     text = f"success: other == 1\nstages: [{{name: outcome, graders: [{{{entry}}}]}}]\n"
     found = [each for each in mistakes(text.partition("\n")[2]) if "what success is" not in each]
     assert found == [f"spec.yaml:{message}"]
@@ -147,8 +145,7 @@ def test_a_mapping_names_the_stage_in_place_of_a_line(registry: Registry) -> Non
     }
     assert [str(mistake) for mistake in check(spec, registry).mistakes] == [
         "Stage `outcome`, grader `same_nmber`: `weight` must be above 0, not 0.",
-        "No grader is called `math/same-nmber` (stage `outcome`). Did you mean "
-        "`math/same-number`?",
+        "No grader is called `math/same-nmber` (stage `outcome`). Did you mean `math/same-number`?",
     ]
 
 

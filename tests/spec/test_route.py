@@ -49,9 +49,7 @@ def task(**fields: object) -> Task:
 
 
 def test_a_task_goes_where_its_field_leads(routed: Callable[[str], Route]) -> None:
-    route = routed(
-        "{by: task.domain, math: specs/strict.yaml, default: specs/loose.yaml}"
-    )
+    route = routed("{by: task.domain, math: specs/strict.yaml, default: specs/loose.yaml}")
     math, other = route.spec_for(task(domain="math")), route.spec_for(task(domain="art"))
     assert math is not None
     assert other is not None
@@ -105,7 +103,7 @@ def test_a_mistake_of_a_spec_points_into_the_spec(
 ) -> None:
     write(STRICT.replace("same-number", "same-nmber"), "specs/strict.yaml")
     assert refusals("{by: task.domain, math: specs/strict.yaml, default: specs/strict.yaml}") == [
-        "specs/strict.yaml:3:41: No grader is called `math/same-nmber` (strict.yaml, stage "
+        "specs/strict.yaml:3:42: No grader is called `math/same-nmber` (strict.yaml, stage "
         "`outcome`). Did you mean `math/same-number`?"
     ]
 
@@ -121,7 +119,7 @@ def test_a_mistake_of_a_spec_points_into_the_spec(
         (
             "{by: task.domian, default: specs/strict.yaml}",
             "2:13: `by` names a field of the task, as `task.domain` or `task.metadata.level`, not "
-            "the text `task.domian`. Did you mean `task.domain`?",
+            "the text `task.domian`. Did you mean `domain`?",
         ),
         (
             "{by: task.domain.x, default: specs/strict.yaml}",
@@ -139,12 +137,12 @@ def test_a_mistake_of_a_spec_points_into_the_spec(
         ),
         (
             "{by: task.domain, math: specs/strct.yaml, default: specs/strict.yaml}",
-            "2:32: `math`: There is no such file. Did you mean `specs/strict.yaml`?",
+            "2:32: `math: specs/strct.yaml`: There is no such file. Did you mean `strict.yaml` or `loose.yaml`?",
         ),
         (
             "{by: task.domain, math: math/strct, default: specs/strict.yaml}",
-            "2:32: `math`: No spec is called `math/strct`. A file is named with its ending: "
-            "`math/strct.yaml`.",
+            "2:32: `math: math/strct`: No spec is called `math/strct`. A file is named with its "
+            "ending: `math/strct.yaml`.",
         ),
         (
             "{by: task.domain, default: route.yaml}",
@@ -152,9 +150,7 @@ def test_a_mistake_of_a_spec_points_into_the_spec(
         ),
     ],
 )
-def test_explains_routes(
-    refusals: Callable[[str], list[str]], text: str, message: str
-) -> None:
+def test_explains_routes(refusals: Callable[[str], list[str]], text: str, message: str) -> None:
     assert refusals(text) == [f"route.yaml:{message}"]
 
 

@@ -99,7 +99,9 @@ def test_warns_of_what_is_legal_and_probably_not_meant(
 
 
 def test_says_nothing_of_steps_where_one_grader_gives_them(mistakes: MistakesOf) -> None:
-    stage = "name: two, weight: 0.2, steps: min, graders: [{use: judge/rank}, {use: agent/valid-calls}]"
+    stage = (
+        "name: two, weight: 0.2, steps: min, graders: [{use: judge/rank}, {use: agent/valid-calls}]"
+    )
     assert mistakes(stages(ONE, stage)) == []
 
 

@@ -72,6 +72,10 @@ def refusal(text: str | bytes) -> list[str]:
          "spec.yaml:1:4: The tag `tag:yaml.org,2002:python/name:os.system` means nothing here. "
          "Leave it out."),
         ("a: !mine x\n", "spec.yaml:1:4: The tag `!mine` means nothing here. Leave it out."),
+        (
+            'a: "\\ud83d"\n',
+            "spec.yaml:1:4: The text holds half of a surrogate pair. Write the character itself.",
+        ),
         ("a: .nan\n", "spec.yaml:1:4: `.nan` is no finite number."),
         ("a: [1, -.inf]\n", "spec.yaml:1:8: `-.inf` is no finite number."),
         ("? [a]\n: 1\n", "spec.yaml:1:3: A key is a word, not a list or a mapping."),
@@ -171,7 +175,13 @@ def test_an_anchor_may_be_used_again() -> None:
 
 @pytest.mark.parametrize(
     ("text", "column"),
-    [("a: b > 1", 8), ("a: 'b > 1'", 9), ('a: "b > 1"', 9), ('a: "\\x62 > 1"', 4), ("a: >\n  b", 4)],
+    [
+        ("a: b > 1", 8),
+        ("a: 'b > 1'", 9),
+        ('a: "b > 1"', 9),
+        ('a: "\\x62 > 1"', 4),
+        ("a: >\n  b", 4),
+    ],
 )
 def test_knows_where_a_character_of_a_text_stands(text: str, column: int) -> None:
     Path("spec.yaml").write_text(text)

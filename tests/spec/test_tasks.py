@@ -127,7 +127,7 @@ def test_refuses_a_grader_that_reads_what_the_door_does_not_fill(
     mistakes: MistakesOf, door: str
 ) -> None:
     assert mistakes(CALLS, fills=FILLS[door]) == [
-        "spec.yaml:3:41: Stage `outcome`, grader `valid_calls`: `agent/valid-calls` reads "
+        "spec.yaml:3:42: Stage `outcome`, grader `valid_calls`: `agent/valid-calls` reads "
         "`steps.tool_calls`, which this door does not fill. Use another door, or a grader that "
         "does without."
     ]

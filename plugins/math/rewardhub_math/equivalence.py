@@ -49,7 +49,7 @@ class Reading:
 @lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
     """Read one answer or reference. Never fails and never calls a parser."""
-    if text.isdecimal() and len(text) <= MAX_DIGITS_IN_A_ROW:  # most answers are integers
+    if len(text) <= MAX_DIGITS_IN_A_ROW and text.isdecimal() and text.isascii():  # most answers
         return Reading(text, Leaf(text, number=read_number(text)))
     problem = over_limit(text)
     tidied = "" if problem else tidy(text)

@@ -134,7 +134,7 @@ def read_number(text: str) -> Number | None:
     ``read_number("-1 1/2")`` is -3/2; ``read_number("5 \\text{cm}")`` has a unit;
     ``read_number("2\\pi")`` is None, because π is not a plain number.
     """
-    if text.isdecimal():
+    if text.isdecimal() and text.isascii():
         return Number(Fraction(int(text)))
     words = _LEADING_WORDS.match(text)
     text = text[words.end() :] if words else text

@@ -65,11 +65,11 @@ _DOWN = {">": ")", r"\ge": "]"}  # a > x: the bracket at a
 _EQUALITY = re.compile(r"(?<![\\<>!:=])=(?!=)")
 # Possessive, so that a hostile name cannot make it backtrack.
 _NAME = re.compile(
-    r"(?:[A-Za-z|()',:\s/{}]"
+    r"(?:\(\d++\)|[A-Za-z|()',:\s/{}]"
     r"|\\text\{[^{}]*\}"
     r"|\\(?!(?:pm|mp|cdot|times|div|sqrt|pi|le|ge|neq|in|cup|cap|infty|log|ln|sin|cos|tan|begin)"
     r"(?![A-Za-z]))[A-Za-z]++"
-    r"|_(?:\{\w++\}|\w)|\(\d++\))++"
+    r"|_(?:\{\w++\}|\w))++"
 )
 _LETTER = re.compile(r"[A-Za-z\\]")
 _UNIT = re.compile(r"(?<=[\d)}\w])\s*(?:\\text\{([^{}]*)\}|(?<=[})]) ([A-Za-z]+))$")

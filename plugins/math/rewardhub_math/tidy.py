@@ -109,7 +109,7 @@ def tidy(text: str) -> str:
     ``tidy("−\\dfrac{1}{2}") == tidy("$-1/2$.") == "-1/2"``. Idempotent on plain
     numbers; anything unknown is left as it is.
     """
-    if text.isdecimal():
+    if text.isdecimal() and text.isascii():
         return text
     if not text.isascii():
         text = _to_ascii(text)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, BinaryIO
 
 from rewardhub.builtin.formats.opening import parquet_modules, zstd_module
@@ -45,9 +45,11 @@ class GzipLinesWriter(JsonLinesWriter):
 class ZstdLinesWriter(JsonLinesWriter):
     """Writes JSON lines, compressed with zstd."""
 
-    def _packed(self, stream: BinaryIO) -> AbstractContextManager[BinaryIO]:
-        packed: AbstractContextManager[BinaryIO] = zstd_module().ZstdFile(stream, "wb")
-        return packed
+    @contextmanager
+    def _packed(self, stream: BinaryIO) -> Generator[Any, None, None]:
+        with zstd_module().ZstdFile(stream, "wb") as packed:
+            packed.write(b"")  # begins the frame, so that a file without rows is zstd, too
+            yield packed
 
 
 class ParquetWriter(Writer):

@@ -72,11 +72,12 @@ class _Nursery:
         self._statuses: dict[int, int] = {}
 
     def run(self) -> None:
-        with suppress(OSError):
+        try:
             while self._serve_one():
                 pass
-        # Nobody else is left to do it, so there is no giving up.
-        watch.kill_until_none(lambda: self._doomed(set()), seconds=math.inf)
+        finally:
+            # Nobody else is left to do it, so there is no giving up.
+            watch.kill_until_none(lambda: self._doomed(set()), seconds=math.inf)
 
     def _serve_one(self) -> bool:
         """Answer one request; return False when the pool is gone."""

@@ -94,10 +94,11 @@ class LinuxProcesses:
     def _proportional(self, process: Process) -> int:
         try:
             lines = _content(f"{self._root}/{process.pid}/smaps_rollup").splitlines()
-        except OSError:
+        except PermissionError:
             return process.memory_bytes
-        sizes = [int(line.split()[1]) for line in lines if line.startswith(b"Pss:")]
-        return sizes[0] * 1024 if sizes else process.memory_bytes
+        except OSError:
+            return 0  # it has ended meanwhile
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:"))
 
 
 class PortableProcesses:

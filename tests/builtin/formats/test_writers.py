@@ -35,7 +35,8 @@ UNSCORED = Reward.unscored("grader", "the grader raised")
 def row(row_id: str, reward: Reward) -> dict[str, Any]:
     return {
         "schema_version": 1, "id": row_id, "task": "t", "group": "g", "domain": "code",
-        "source": 0, "row": 7, "digest": "d0", "status": "completed", "steps": 2, "reward": json.loads(write_record(reward)),
+        "source": 0, "row": 7, "digest": "d0", "status": "completed", "steps": 2,
+        "reward": json.loads(write_record(reward)),
     }  # fmt: skip
 
 
