@@ -87,8 +87,8 @@ if TYPE_CHECKING:
     from rewardhub.engine import Cache, Engine, RewardSource
     from rewardhub.scoring import ascore, ascore_all, score, score_all
     from rewardhub.spec import Route, Spec
-    from rewardhub.spec import check as check_reward
-    from rewardhub.spec import load as load_reward
+    from rewardhub.spec.load import check as check_reward
+    from rewardhub.spec.load import load as load_reward
 
 __all__ = [
     "DEFAULT_READS",

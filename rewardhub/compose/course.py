@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rewardhub.compose.reward import compose, values_for
-from rewardhub.compose.stage import Skipped, Standing, below, part_value, result_of
+from rewardhub.compose.stage import (
+    Skipped,
+    StageResult,
+    Standing,
+    closes,
+    part_value,
+    result_of,
+)
 from rewardhub.records import TOLERANCE, Reward, Score
 from rewardhub.spec.model import Entry, Spec, Stage
 
@@ -18,7 +25,7 @@ class Course:
     in order; the parts of one stage may run side by side unless one waits for another.
     """
 
-    __slots__ = ("closed", "done", "spec", "stage", "standings", "steps")
+    __slots__ = ("done", "results", "spec", "standings", "steps")
 
     def __init__(
         self, spec: Spec, steps: int, standings: dict[str, Standing] | None = None
@@ -26,8 +33,7 @@ class Course:
         self.spec = spec
         self.steps = steps
         self.standings: dict[str, Standing] = {} if standings is None else standings
-        self.stage = 0
-        self.closed: Stage | None = None
+        self.results: list[StageResult] = []
         self.done = False
 
     def put(self, entry: Entry, score: Score) -> None:
@@ -41,23 +47,26 @@ class Course:
         answers at once lets the next one start. Entries whose Score is still missing when the
         iteration ends are under way: ask again after putting one of them.
         """
-        stages = self.spec.stages
-        while self.stage < len(stages):
-            stage = stages[self.stage]
+        standings = self.standings
+        for stage in self.spec.stages[len(self.results) :]:
+            complete = True
             for entry in stage.entries:
-                if entry.id not in self.standings and self._may_run(stage, entry):
-                    yield entry
-            if any(entry.id not in self.standings for entry in stage.entries):
+                if entry.id not in standings:
+                    free = entry.when is None and stage.combine != "cascade"
+                    if free or self._may_run(stage, entry):
+                        yield entry
+                    complete = complete and entry.id in standings
+            if not complete:
                 return
-            self.stage += 1
-            if stage.gate is not None and self._closes(stage):
-                self.closed = stage
+            result = result_of(stage, standings)
+            self.results.append(result)
+            if stage.gate is not None and closes(stage.gate, result):
                 break
         self.done = True
 
     def reward(self) -> Reward:
         """Return the reward; only when `done`."""
-        return compose(self.spec, self.standings, self.steps, self.closed)
+        return compose(self.spec, self.standings, self.steps, self.results)
 
     def _may_run(self, stage: Stage, entry: Entry) -> bool:
         """Whether ``entry`` can be graded now; settles it where it needs no grading."""
@@ -101,8 +110,3 @@ class Course:
         if read.fault == "task" or read.fault is None:
             return Score.abstain(reason).signed(entry.use, 0.0)
         return Score.fail(reason, fault=read.fault).signed(entry.use, 0.0)
-
-    def _closes(self, stage: Stage) -> bool:
-        assert stage.gate is not None
-        value = result_of(stage, self.standings).value
-        return value is None or below(value, stage.gate.below)

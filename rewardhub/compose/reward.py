@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from rewardhub.compose.stage import Skipped, StageResult, Standing, part_value, result_of
+from rewardhub.compose.stage import Skipped, StageResult, Standing, closes, part_value
 from rewardhub.compose.steps import Ledger
 from rewardhub.records import Part, Reward, Score
 from rewardhub.spec.model import Credit, Spec, Stage
 
 
 def compose(
-    spec: Spec, standings: Mapping[str, Standing], steps: int, closed: Stage | None = None
+    spec: Spec, standings: Mapping[str, Standing], steps: int, results: Sequence[StageResult]
 ) -> Reward:
     """Return what ``spec`` makes of the Scores of one trajectory.
 
     Args:
         spec: the resolved reward spec.
-        standings: part id -> its Score, or why it was skipped. Parts that are missing count as
-            not reached.
+        standings: part id -> its Score, or why it was skipped; parts not reached are missing.
         steps: how many steps the trajectory has.
-        closed: the stage whose gate ended the grading, or that has no value though it is a gate.
+        results: what each stage comes to, up to the gate that ended the grading.
     """
-    results: list[tuple[Stage, StageResult]] = []
-    for stage in spec.stages:
-        result = result_of(stage, standings)
-        results.append((stage, result))
-        if stage is closed:
-            break
-    if closed is not None and results[-1][1].value is not None:
-        return _gated(spec, standings, steps, closed, results[-1][1].value)
-    for _, result in results:
+    last = spec.stages[len(results) - 1]
+    ending = results[-1]
+    if last.gate is not None and ending.value is not None and closes(last.gate, ending):
+        return _gated(spec, standings, steps, last, ending.value)
+    for result in results:
         if result.fault is not None:
             parts = _parts(spec, standings, {})
             return Reward.unscored(result.fault, result.reason, parts=parts, spec=spec.info)
@@ -42,15 +37,15 @@ def _scored(
     spec: Spec,
     standings: Mapping[str, Standing],
     steps: int,
-    results: list[tuple[Stage, StageResult]],
+    results: Sequence[StageResult],
 ) -> Reward:
     contributions: dict[str, float | None] = {}
-    for _, result in results:
+    for result in results:
         contributions.update(result.contributions)
-    value = math.fsum([result.amount for _, result in results])
+    value = math.fsum([result.amount for result in results])
     if spec.places_steps:
         ledger = Ledger(steps)
-        for stage, result in results:
+        for stage, result in zip(spec.stages, results, strict=True):
             _place(ledger, stage, result, standings)
         unplaced, placed, spans = ledger.unplaced, ledger.steps, tuple(ledger.spans)
     else:

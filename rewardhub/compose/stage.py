@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rewardhub.compose.steps import value_of
 from rewardhub.records import TOLERANCE, Fault, Score
-from rewardhub.spec.model import Entry, Stage
+from rewardhub.spec.model import Entry, Gate, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +95,20 @@ def _by_mean(stage: Stage, counted: Sequence[tuple[Entry, float]]) -> StageResul
         entry, value = counted[0]
         amount = amount_of(stage, value)
         return StageResult(value, amount, {entry.id: amount})
-    total = sum(entry.weight for entry, _ in counted)
-    contributions: dict[str, float | None] = {entry.id: 0.0 for entry in stage.entries}
+    contributions: dict[str, float | None] = {}
+    if len(counted) != len(stage.entries):
+        contributions = {entry.id: 0.0 for entry in stage.entries}
+    total = 0.0
+    for entry, _ in counted:
+        total += entry.weight
+    weight = stage.weight / total
     value = amount = 0.0
     for entry, part in counted:
-        share = entry.weight / total
-        value += share * part
-        added = share * amount_of(stage, part)
+        value += entry.weight * part
+        added = entry.weight * weight * (part if weight >= 0.0 else 1.0 - part)
         contributions[entry.id] = added
         amount += added
-    return StageResult(min(1.0, value), amount, contributions)
+    return StageResult(min(1.0, value / total), amount, contributions)
 
 
 def _by_product(stage: Stage, counted: Sequence[tuple[Entry, float]]) -> StageResult:
@@ -157,6 +161,6 @@ def _valueless(stage: Stage, part: str, score: Score) -> StageResult:
     return StageResult(None, fault=score.fault, reason=reason)
 
 
-def below(value: float, border: float) -> bool:
-    """Whether ``value`` is below ``border`` by more than the tolerance."""
-    return value < border - TOLERANCE
+def closes(gate: Gate, result: StageResult) -> bool:
+    """Whether nothing later runs: the stage is below its gate, or has no value."""
+    return result.value is None or result.value < gate.below - TOLERANCE

@@ -54,7 +54,7 @@ class Turn:
     observations: tuple[Observation, ...] = ()
     done: bool = False
     state: Any = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Environment(ABC):

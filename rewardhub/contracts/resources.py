@@ -57,9 +57,9 @@ class Job:
 
     command: tuple[str, ...] = ()
     source: str = ""
-    files: Mapping[str, str | bytes] = field(default_factory=dict)
+    files: Mapping[str, str | bytes] = field(default_factory=dict[str, str | bytes])
     stdin: str | bytes = ""
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
     cpu_seconds: float = 10.0
     wall_seconds: float = 30.0
     memory_mb: int = 512
@@ -86,7 +86,7 @@ class Outcome:
     exit_code: int | None = None
     stdout: str = ""
     stderr: str = ""
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     memory_mb: float = 0.0

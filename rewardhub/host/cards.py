@@ -88,7 +88,7 @@ class GraderCard(Card):
     gives: tuple[Literal["steps"], ...] = ()
     runs_in: RunsIn = "auto"
     deterministic: bool = True
-    checks: Mapping[str, type[BaseModel]] = field(default_factory=dict)
+    checks: Mapping[str, type[BaseModel]] = field(default_factory=dict[str, type[BaseModel]])
     group_by: str | None = None
     limits: Limits = Limits()
     max_rows: int = 64

@@ -279,7 +279,7 @@ def registry_of(*plugins: object) -> Registry:
 class _OfCards:
     """A plugin made of cards."""
 
-    cards: list[Card] = field(default_factory=list)
+    cards: list[Card] = field(default_factory=list[Card])
 
     def __post_init__(self) -> None:
         for hook, kind in hookspecs.CARDS.items():

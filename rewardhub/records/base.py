@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, ClassVar, Final, NoReturn, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Final, NoReturn, Self, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
@@ -30,7 +30,7 @@ class ReadOnly(dict[str, Any]):
         raise TypeError("records are read-only: copy the mapping with dict(...) first")
 
     __setitem__ = __delitem__ = __ior__ = _refuse
-    clear = pop = popitem = setdefault = update = _refuse
+    clear = pop = popitem = setdefault = update = cast("Any", _refuse)
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))

@@ -123,8 +123,9 @@ class Reward:
     spec: SpecInfo = NO_SPEC
 
     def __post_init__(self) -> None:
-        _check_tuples(self, ("step_rewards", "span_rewards", "parts"))
         value = self.value
+        if (type(self.step_rewards), type(self.span_rewards), type(self.parts)) != _TUPLES:
+            _make_tuples(self, ("step_rewards", "span_rewards", "parts"))
         if value is None:
             self._check_unscored()
             return
@@ -166,7 +167,10 @@ class Reward:
         raise KeyError(part_id)
 
 
-def _check_tuples(record: object, names: tuple[str, ...]) -> None:
+_TUPLES = (tuple, tuple, tuple)
+
+
+def _make_tuples(record: object, names: tuple[str, ...]) -> None:
     for name in names:
         if type(getattr(record, name)) is not tuple:
             _set(record, name, tuple(getattr(record, name)))

@@ -168,8 +168,21 @@ class Score:
         cost: float = 0.0,
     ) -> Score:
         """Return a graded Score. ``value`` is True, False, or a number in [0, 1]."""
-        values = tuple(step_values) if step_values else ()
-        return cls("graded", value, reason, None, values, metrics, evidence, 0.0, cost)
+        if cost < 0.0 or type(reason) is not str:
+            return cls("graded", value, reason, cost=cost)  # which says what is wrong
+        made: Any = _new(cls._open)  # checked here, for most Scores are made here
+        made.status = "graded"
+        made.value = value if type(value) is float and 0.0 <= value <= 1.0 else unit(value)
+        made.reason = reason
+        made.fault = None
+        made.step_values = tuple(step_values) if step_values else ()
+        made.metrics = metrics if metrics is EMPTY else _numbers(metrics)
+        made.evidence = evidence if evidence is EMPTY else fit_evidence(evidence)
+        made.seconds = 0.0
+        made.cost = cost
+        made.grader = ""
+        made.__class__ = cls
+        return made  # type: ignore[no-any-return]
 
     @classmethod
     def abstain(cls, reason: str, *, evidence: Mapping[str, Any] = EMPTY) -> Score:

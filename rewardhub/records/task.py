@@ -81,7 +81,7 @@ class Task(Record):
     def model_post_init(self, _context: Any) -> None:
         """Give a task without an id the one that its content makes."""
         if not self.id:
-            self.__dict__["id"] = self._default_id()
+            vars(self)["id"] = self._default_id()
 
     def _default_id(self) -> str:
         asked = [

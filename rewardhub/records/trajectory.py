@@ -58,7 +58,7 @@ class Trajectory(Record):
 
     def model_post_init(self, _context: Any) -> None:
         """Fill the id and the group where they are not given."""
-        fields = self.__dict__
+        fields = vars(self)
         if not self.id:
             fields["id"] = uuid.uuid4().hex
             self.model_fields_set.add("id")  # so that a replaced copy is still this attempt

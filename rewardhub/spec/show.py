@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 from rewardhub.spec.model import Entry, ResourceEntry, RewardSpec, Route, Spec, Stage
 
@@ -21,9 +21,24 @@ def show(spec: RewardSpec) -> str:
     yaml: Any = YAML(typ="rt", pure=True)
     yaml.default_flow_style = None
     yaml.width = 1_000_000  # folded text would not be what was written
+    content = _route(spec) if isinstance(spec, Route) else _spec(spec)
     stream = io.StringIO()
-    yaml.dump(_route(spec) if isinstance(spec, Route) else _spec(spec), stream)
+    yaml.dump(_quoted(content), stream)
     return stream.getvalue()
+
+
+def _quoted(value: Any) -> Any:
+    """Return ``value`` with text in double quotes where plain text would not be read back."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {_quoted(name): _quoted(item) for name, item in fields.items()}
+    if isinstance(value, list):
+        return [_quoted(item) for item in cast("list[Any]", value)]
+    if isinstance(value, str) and not value.isprintable():
+        return DoubleQuotedScalarString(value)
+    return value
 
 
 def _route(route: Route) -> dict[str, Any]:

@@ -1,30 +1,37 @@
 """A new pack is installed and tested as it is."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
 import venv
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from rewardhub.cli.new import OUR_DOMAINS, create_pack
 from rewardhub.errors import UsageError
+from rewardhub.host import discover
+from rewardhub.spec import load
 
 ROOT = Path(__file__).parents[2]
 
 
 def run(*command, cwd, **env):
     given = {**os.environ, **env}
+    arguments = [str(each) for each in command]
     done = subprocess.run(
-        [str(each) for each in command], cwd=cwd, env=given, capture_output=True, text=True
+        arguments, cwd=cwd, env=given, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-@pytest.fixture(params=["style", "a-name-of-just-forty-characters-in-all-9x"])
+@pytest.fixture(params=["style", "a-name-of-just-forty-characters-in-all-9"])
 def pack(request, tmp_path):
     return create_pack(request.param, tmp_path)
 
@@ -48,6 +55,13 @@ def test_leaves_no_placeholder_behind(pack):
     assert [path for path in files if "$" in str(path) or "$" in path.read_text()] == []
 
 
+def test_shows_a_spec_that_holds(pack, monkeypatch):
+    monkeypatch.syspath_prepend(pack)
+    written = re.search(r"```yaml\n(.*?)```", (pack / "README.md").read_text(), re.DOTALL)
+    spec = load(YAML(typ="safe").load(written[1]), discover(modules=[package_of(pack)]))
+    assert [entry.use for entry in spec.entries] == [f"{pack.name}/brevity"]
+
+
 def test_passes_its_own_tests(pack):
     command = (sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider")
     assert "4 passed" in run(*command, cwd=pack, PYTHONPATH=str(pack))
@@ -67,6 +81,13 @@ def test_is_clean_under_linter_and_type_checkers(pack, tmp_path):
     cache = tmp_path / "cache"
     targets = (package_of(pack), "tests")
     run(sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, *targets, cwd=pack)
+
+
+def test_is_clean_under_pyright(pack):
+    if find_spec("pyright") is None or shutil.which("node") is None:
+        pytest.skip("pyright or the node that it needs is not installed")
+    (pack / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    run(sys.executable, "-m", "pyright", "--pythonpath", sys.executable, cwd=pack)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +112,7 @@ def test_knows_the_packs_of_this_project():
 
 def test_leaves_an_existing_folder_alone(tmp_path):
     (tmp_path / "style").mkdir()
-    with pytest.raises(UsageError, match="already a `.*style`"):
+    with pytest.raises(UsageError, match=r"already a `.*style`"):
         create_pack("style", tmp_path)
     assert list((tmp_path / "style").iterdir()) == []
 
@@ -113,6 +134,6 @@ def test_installs_beside_the_framework_and_passes(tmp_path):
     assert all(file.startswith(str(home)) for file in files)
     tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", pack / "tests")
     assert "4 passed" in run(python, "-I", *tests, cwd=tmp_path)
-    again = 'from rewardhub.cli.new import create_pack; create_pack("other", __import__("pathlib").Path())'
+    again = "import pathlib, rewardhub.cli.new as new; new.create_pack('other', pathlib.Path())"
     run(python, "-I", "-c", again, cwd=tmp_path)
     assert (tmp_path / "other" / "pyproject.toml").exists()

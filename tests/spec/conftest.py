@@ -8,7 +8,7 @@ from textwrap import dedent
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, SecretStr, field_validator
+from pydantic import BaseModel, Field, SecretStr, field_validator
 
 from rewardhub.contracts import (
     DEFAULT_READS,
@@ -121,7 +121,7 @@ class Endpoint(Options, Judge):
     model: str
     base_url: str = "http://localhost"
     api_key: SecretStr = SecretStr("from the environment of the author")
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = Field(default_factory=dict[str, str])
     temperature: float = 0.0
     loud: str = ""
 

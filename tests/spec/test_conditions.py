@@ -42,8 +42,10 @@ def test_a_condition_reads_the_parts_before_its_own(mistakes: MistakesOf, text: 
         (
             "two > 0 and four == 1",
             56,
-            "`four` comes later, and a condition reads earlier parts only. Move it up, or this one "
-            "down.",
+            (
+                "`four` comes later, and a condition reads earlier parts only. Move it up, or this "
+                "one down."
+            ),
         ),
         ("three == 1", 44, "A part cannot wait for its own value, `three`."),
         ("tow == 1", 44, "No part is called `tow` before this one. Did you mean `two`?"),
@@ -59,8 +61,10 @@ def test_a_condition_reads_the_parts_before_its_own(mistakes: MistakesOf, text: 
         (
             "one < 1",
             44,
-            "`<` (character 5) can turn from true to false as `one` rises. Say `monotone: false` "
-            "on the stage if that is meant.",
+            (
+                "`<` (character 5) can turn from true to false as `one` rises. Say `monotone: "
+                "false` on the stage if that is meant."
+            ),
         ),
     ],
 )
@@ -82,8 +86,10 @@ def test_a_part_with_a_mistake_of_its_own_can_still_be_read(mistakes: MistakesOf
         .replace("use: math/same-number", "use: math/same-nmber")
     )  # fmt: skip
     assert found == [
-        "spec.yaml:7:21: No grader is called `math/same-nmber` (spec.yaml, stage `first`). Did you "
-        "mean `math/same-number`?"
+        (
+            "spec.yaml:7:21: No grader is called `math/same-nmber` (spec.yaml, stage `first`). Did "
+            "you mean `math/same-number`?"
+        )
     ]
 
 
@@ -96,8 +102,10 @@ def test_warns_of_a_gate_that_closes_where_a_condition_on_earlier_parts_is_false
     found = when(mistakes, condition, "gate: {below: 0.2, reward: 0}")
     assert found == (
         [
-            "warning: spec.yaml:13:44: Stage `outcome`, grader `three`: `when: one == 1`: Where "
-            "this is false the part counts as 0, which closes the gate."
+            (
+                "warning: spec.yaml:13:44: Stage `outcome`, grader `three`: `when: one == 1`: "
+                "Where this is false the part counts as 0, which closes the gate."
+            )
         ]
         if warned
         else []
@@ -123,20 +131,26 @@ def test_a_formula_makes_the_stage_combine_by_it(parsed: Callable[[str], Spec]) 
         (
             "two + three + four",
             14,
-            "It reaches from 0 to 3, and a value lies in [0, 1]. Scale it, or cut it by `min` and "
-            "`max`.",
+            (
+                "It reaches from 0 to 3, and a value lies in [0, 1]. Scale it, or cut it by `min` "
+                "and `max`."
+            ),
         ),
         (
             "max(two, three, four) - 0.5",
             14,
-            "It reaches from -0.5 to 0.5, and a value lies in [0, 1]. Scale it, or cut it by `min` "
-            "and `max`.",
+            (
+                "It reaches from -0.5 to 0.5, and a value lies in [0, 1]. Scale it, or cut it by "
+                "`min` and `max`."
+            ),
         ),
         (
             "min(one, two, three, four)",
             18,
-            "`one` is a part of the stage `first`, and a formula reads the parts of its own stage "
-            "only.",
+            (
+                "`one` is a part of the stage `first`, and a formula reads the parts of its own "
+                "stage only."
+            ),
         ),
         (
             "min(two, thre, four, three)",
@@ -151,8 +165,10 @@ def test_a_formula_makes_the_stage_combine_by_it(parsed: Callable[[str], Spec]) 
         (
             "two * three * (1 - four)",
             14,
-            "The formula can fall as `four` rises. Say `monotone: false` on the stage if that is "
-            "meant.",
+            (
+                "The formula can fall as `four` rises. Say `monotone: false` on the stage if that "
+                "is meant."
+            ),
         ),
         (
             "two * three / four",
@@ -172,8 +188,10 @@ def test_a_stage_may_say_that_its_formula_can_fall(mistakes: MistakesOf) -> None
 
 def test_warns_of_a_part_that_the_formula_does_not_read(mistakes: MistakesOf) -> None:
     assert formula(mistakes, "two * four") == [
-        "warning: spec.yaml:13:9: Stage `outcome`, grader `three`: The formula does not read "
-        "`three`, so it changes nothing."
+        (
+            "warning: spec.yaml:13:9: Stage `outcome`, grader `three`: The formula does not read "
+            "`three`, so it changes nothing."
+        )
     ]
 
 
@@ -190,8 +208,10 @@ def success(mistakes: MistakesOf, text: str, stage: str = "combine: mean") -> li
         (
             "not one == 1",
             10,
-            "`not` (character 1) makes a fall of every rise of `one`. Say `monotone: false` on the "
-            "stage if that is meant.",
+            (
+                "`not` (character 1) makes a fall of every rise of `one`. Say `monotone: false` on "
+                "the stage if that is meant."
+            ),
         ),
     ],
 )
@@ -220,8 +240,10 @@ def test_success_is_by_default_that_the_only_part_of_outcome_is_1(
     [
         (
             "stages: [{name: outcome, graders: [{use: math/same-number}, {use: judge/rank}]}]",
-            "Say what success is, as `success: same_number == 1` (parts: `same_number`, `rank`): "
-            "the stage `outcome` has several parts.",
+            (
+                "Say what success is, as `success: same_number == 1` (parts: `same_number`, "
+                "`rank`): the stage `outcome` has several parts."
+            ),
         ),
         (
             "stages: [{name: answer, graders: [{use: judge/rank}]}]",

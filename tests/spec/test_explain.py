@@ -24,13 +24,13 @@ STAGES = "stages: [{name: outcome, graders: [{use: math/same-number, %s}]}]\n"
         ("credt: last", "3:1: A spec has no `credt`. Did you mean `credit`?"),
         (
             "zzz: 1",
-            "3:1: A spec has no `zzz`. Known: `rewardhub`, `extends`, `name`, `version`, `range`, "
-            "`success`, `resources`, `stages`, `credit`, `training`.",
+            ("3:1: A spec has no `zzz`. Known: `rewardhub`, `extends`, `name`, `version`, `range`, "
+            "`success`, `resources`, `stages`, `credit`, `training`."),
         ),
         ("<<: {credit: last}",
          "3:1: `<<` is not in YAML 1.2. Repeat the lines, or use `extends`."),
-        ("credit: lst", "3:9: `credit` must be `last` or `spread`, not the text `lst`. Did you "
-         "mean `last`?"),
+        ("credit: lst", ("3:9: `credit` must be `last` or `spread`, not the text `lst`. Did you "
+         "mean `last`?")),
         ("success: true", "3:10: `success` must be text, not `true`."),
         ("version: [1]",
          "3:10: `version` must be text or a whole number or a number, not a list."),
@@ -78,17 +78,18 @@ def test_explains_the_file_itself(mistakes: MistakesOf, line: str, message: str)
             ["4:10: Stage 1: A stage needs `name`."],
         ),
         (
-            "success: same_number == 1\nstages: [{name: a b, graders: [{use: math/same-number}]}]\n",
+            ("success: same_number == 1\nstages: [{name: a b, graders: [{use: "
+            "math/same-number}]}]\n"),
             [
-                "4:17: Stage `a b`: `name` must be text that matches "
-                "`^[A-Za-z0-9][A-Za-z0-9_.-]*$`, not the text `a b`."
+                ("4:17: Stage `a b`: `name` must be text that matches "
+                "`^[A-Za-z0-9][A-Za-z0-9_.-]*$`, not the text `a b`.")
             ],
         ),
         (
             "stages: [{name: outcome, graders: [math/same-number]}]\n",
             [
-                "3:36: Stage `outcome`, grader 1 must be a mapping, not the text "
-                "`math/same-number`."
+                ("3:36: Stage `outcome`, grader 1 must be a mapping, not the text "
+                "`math/same-number`.")
             ],
         ),
         (
@@ -96,23 +97,23 @@ def test_explains_the_file_itself(mistakes: MistakesOf, line: str, message: str)
             ["3:26: Stage `outcome`: A stage has no `wieght`. Did you mean `weight`?"],
         ),
         (
-            "stages: [{name: outcome, gate: {belw: 1, reward: 0}, graders: "
-            "[{use: math/same-number}]}]\n",
+            ("stages: [{name: outcome, gate: {belw: 1, reward: 0}, graders: "
+            "[{use: math/same-number}]}]\n"),
             [
                 "3:32: Stage `outcome`: A stage needs `gate.below`.",
                 "3:33: Stage `outcome`: `gate` has no `belw`.",
             ],
         ),
         (
-            "stages: [{name: outcome, gate: {below: 1.5, reward: 0}, graders: "
-            "[{use: math/same-number}]}]\n",
+            ("stages: [{name: outcome, gate: {below: 1.5, reward: 0}, graders: "
+            "[{use: math/same-number}]}]\n"),
             ["3:40: Stage `outcome`: `gate.below` must be at most 1, not 1.5."],
         ),
         (
             "stages: [{name: outcome, steps: sum, graders: [{use: math/same-number}]}]\n",
             [
-                "3:33: Stage `outcome`: `steps` must be `mean`, `min`, `last` or `product`, not "
-                "the text `sum`."
+                ("3:33: Stage `outcome`: `steps` must be `mean`, `min`, `last` or `product`, not "
+                "the text `sum`.")
             ],
         ),
     ],
@@ -130,8 +131,10 @@ def test_explains_stages(mistakes: MistakesOf, lines: str, messages: list[str]) 
         ("weight: '2'", "3:68: {}: `weight` must be a number, not the text `2`."),
         (
             "optional: yes",
-            "3:70: {}: `optional` must be true or false, not the text `yes`. In YAML 1.2 only "
-            "`true` and `false` are.",
+            (
+                "3:70: {}: `optional` must be true or false, not the text `yes`. In YAML 1.2 only "
+                "`true` and `false` are."
+            ),
         ),
         ("when: 1", "3:66: {}: `when` must be text, not 1."),
         ("options: [a]", "3:69: {}: `options` must be a mapping, not a list."),
@@ -155,16 +158,20 @@ def test_explains_grader_entries(mistakes: MistakesOf, field: str, message: str)
         ("bugdet: 3", "8:11: {}: `cost/steps` has no option `bugdet`. Did you mean `budget`?"),
         (
             "zzz: 3",
-            "8:11: {}: `cost/steps` has no option `zzz`. Known: `budget`, `unit`, `strict`, "
-            "`weights`.",
+            (
+                "8:11: {}: `cost/steps` has no option `zzz`. Known: `budget`, `unit`, `strict`, "
+                "`weights`."
+            ),
         ),
         ('budget: "3"', "8:19: {}: `budget` must be a whole number, not the text `3`."),
         ("budget: 3.5", "8:19: {}: `budget` must be a whole number, not 3.5."),
         ("budget: null", "8:19: {}: `budget` must be a whole number, not null."),
         (
             "unit: step",
-            "8:17: {}: `unit` must be `steps` or `turns`, not the text `step`. Did you mean "
-            "`steps`?",
+            (
+                "8:17: {}: `unit` must be `steps` or `turns`, not the text `step`. Did you mean "
+                "`steps`?"
+            ),
         ),
         ("strict: 1", "8:19: {}: `strict` must be true or false, not 1."),
         ("weights: [1, two]", "8:24: {}: `weights.1` must be a number, not the text `two`."),
@@ -193,8 +200,10 @@ def test_says_which_option_is_missing(mistakes: MistakesOf) -> None:
 
 def test_says_that_a_grader_has_no_options_at_all(mistakes: MistakesOf) -> None:
     assert mistakes(STAGES % "options: {limit: 1}") == [
-        "spec.yaml:3:70: Stage `outcome`, grader `same_number`: `math/same-number` has no option "
-        "`limit`. It has no option at all."
+        (
+            "spec.yaml:3:70: Stage `outcome`, grader `same_number`: `math/same-number` has no "
+            "option `limit`. It has no option at all."
+        )
     ]
 
 
@@ -204,7 +213,7 @@ class Colour(Enum):
 
 class Odd(Options):
     either: int | str = 0
-    nested: dict[str, tuple[int, ...]] = {}
+    nested: dict[str, tuple[int, ...]] = Field(default_factory=dict[str, tuple[int, ...]])
     colour: Colour = Colour.RED
     short: Annotated[str, Field(min_length=2)] = "ab"
     even: int = 0

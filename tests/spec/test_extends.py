@@ -185,8 +185,10 @@ def test_refuses_to_take_out_what_is_not_there(refusals: Callable[[str], list[st
 
 def test_refuses_a_place_before_nothing(refusals: Callable[[str], list[str]]) -> None:
     assert refusals("stages: [{name: cost, before: answr}, {name: answer, before: answer}]\n") == [
-        "child.yaml:3:31: `before` names another stage, and none is called `answr`. Did you mean "
-        "`answer`?",
+        (
+            "child.yaml:3:31: `before` names another stage, and none is called `answr`. Did you "
+            "mean `answer`?"
+        ),
         "child.yaml:3:62: `before` names another stage, and none is called `answer`.",
     ]
 
@@ -196,8 +198,10 @@ def test_refuses_before_in_a_file_without_a_parent(
 ) -> None:
     found = mistakes("stages: [{name: outcome, before: x, graders: [{use: math/same-number}]}]")
     assert found == [
-        "spec.yaml:3:26: `before` finds a place among the stages of a parent, and this file "
-        "extends none. Move the stage to its place."
+        (
+            "spec.yaml:3:26: `before` finds a place among the stages of a parent, and this file "
+            "extends none. Move the stage to its place."
+        )
     ]
 
 
@@ -211,8 +215,10 @@ def test_refuses_a_parent_that_is_missing(write: Write, registry: Registry, pare
 def test_refuses_a_parent_that_is_no_shipped_spec(write: Write, registry: Registry) -> None:
     name = write("rewardhub: 1\nextends: base/spec\n")
     assert [str(mistake) for mistake in check(name, registry).mistakes] == [
-        "spec.yaml:2:10: `extends: base/spec`: No spec is called `base/spec`. A file is named "
-        "with its ending: `base/spec.yaml`."
+        (
+            "spec.yaml:2:10: `extends: base/spec`: No spec is called `base/spec`. A file is named "
+            "with its ending: `base/spec.yaml`."
+        )
     ]
 
 
@@ -220,8 +226,10 @@ def test_shows_a_parent_that_is_no_yaml_where_it_is_none(write: Write, registry:
     write("a: b: c\n", "parent.yaml")
     name = write("rewardhub: 1\nextends: parent.yaml\n")
     assert [str(mistake) for mistake in check(name, registry).mistakes] == [
-        "parent.yaml:1:5: This is no YAML: mapping values are not allowed here. Text with `: ` in "
-        "it needs quotes."
+        (
+            "parent.yaml:1:5: This is no YAML: mapping values are not allowed here. Text with `: ` "
+            "in it needs quotes."
+        )
     ]
 
 
@@ -253,8 +261,10 @@ def test_refuses_to_extend_a_route(write: Write, registry: Registry) -> None:
     [
         (
             "rewardhub: 2",
-            "spec.yaml:1:12: The file is in format 2, and this rewardhub reads format 1. Install "
-            "a newer one: `pip install --upgrade rewardhub-core`.",
+            (
+                "spec.yaml:1:12: The file is in format 2, and this rewardhub reads format 1. "
+                "Install a newer one: `pip install --upgrade rewardhub-core`."
+            ),
         ),
         ("rewardhub: 0", "spec.yaml:1:12: There is no format 0: `rewardhub: 1`."),
         (

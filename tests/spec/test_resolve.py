@@ -103,26 +103,34 @@ def test_limits_are_part_of_the_digest(parsed: Callable[[str], Spec]) -> None:
     [
         (
             "use: math/same-nmber",
-            "3:42: No grader is called `math/same-nmber` (spec.yaml, stage `outcome`). Did you mean "
-            "`math/same-number`?",
+            (
+                "3:42: No grader is called `math/same-nmber` (spec.yaml, stage `outcome`). Did you "
+                "mean `math/same-number`?"
+            ),
         ),
         (
             "use: math/2d",
-            "3:42: Stage `outcome`, grader `2d`: `2d` cannot be an id: an id is letters, digits and "
-            "`_`, begins with no digit, and is no word of the language (and, or, not, true, false, "
-            "min, max, abs). Say `as: part_2d`.",
+            (
+                "3:42: Stage `outcome`, grader `2d`: `2d` cannot be an id: an id is letters, "
+                "digits and `_`, begins with no digit, and is no word of the language (and, or, "
+                "not, true, false, min, max, abs). Say `as: part_2d`."
+            ),
         ),
         (
             "use: math/same-number, as: max",
-            "3:64: Stage `outcome`, grader `max`: `max` cannot be an id: an id is letters, digits "
-            "and `_`, begins with no digit, and is no word of the language (and, or, not, true, "
-            "false, min, max, abs). Say `as: part_max`.",
+            (
+                "3:64: Stage `outcome`, grader `max`: `max` cannot be an id: an id is letters, "
+                "digits and `_`, begins with no digit, and is no word of the language (and, or, "
+                "not, true, false, min, max, abs). Say `as: part_max`."
+            ),
         ),
         (
             "use: math/same-number, as: a-b",
-            "3:64: Stage `outcome`, grader `a-b`: `a-b` cannot be an id: an id is letters, digits "
-            "and `_`, begins with no digit, and is no word of the language (and, or, not, true, "
-            "false, min, max, abs). Say `as: a_b`.",
+            (
+                "3:64: Stage `outcome`, grader `a-b`: `a-b` cannot be an id: an id is letters, "
+                "digits and `_`, begins with no digit, and is no word of the language (and, or, "
+                "not, true, false, min, max, abs). Say `as: a_b`."
+            ),
         ),
         ("as: same", "3:36: Stage `outcome`, grader `same`: A grader entry needs `use`."),
         (

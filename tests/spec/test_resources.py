@@ -62,22 +62,28 @@ def test_a_name_of_two_kinds_is_told_by_the_parameter_that_needs_it(
         (
             "{}",
             "",
-            "4:36: {where}: `code/unit-tests` needs a sandbox for its parameter `sandbox`, and the "
-            "spec has none. Add it: `resources: {{sandbox: {{use: docker}}}}` (`docker`, `either`, "
-            "`local` are installed).",
+            (
+                "4:36: {where}: `code/unit-tests` needs a sandbox for its parameter `sandbox`, and "
+                "the spec has none. Add it: `resources: {{sandbox: {{use: docker}}}}` (`docker`, "
+                "`either`, `local` are installed)."
+            ),
         ),
         (
             "{a: {use: local}, b: {use: docker}}",
             "",
-            "4:36: {where}: `code/unit-tests` needs a sandbox for its parameter `sandbox`, and it "
-            "may be `a` or `b`. Say which: `bind: {{sandbox: a}}`.",
+            (
+                "4:36: {where}: `code/unit-tests` needs a sandbox for its parameter `sandbox`, and "
+                "it may be `a` or `b`. Say which: `bind: {{sandbox: a}}`."
+            ),
         ),
         (
             "{sandbox: {use: openai, model: m}}",
             "",
-            "4:36: {where}: `code/unit-tests` needs a sandbox for its parameter `sandbox`, and the "
-            "resource `sandbox` is a judge. Add it: `resources: {{sandbox: {{use: docker}}}}` "
-            "(`docker`, `either`, `local` are installed).",
+            (
+                "4:36: {where}: `code/unit-tests` needs a sandbox for its parameter `sandbox`, and "
+                "the resource `sandbox` is a judge. Add it: `resources: {{sandbox: {{use: "
+                "docker}}}}` (`docker`, `either`, `local` are installed)."
+            ),
         ),
         (
             "{sandbox: {use: local}}",
@@ -87,14 +93,18 @@ def test_a_name_of_two_kinds_is_told_by_the_parameter_that_needs_it(
         (
             "{sandbox: {use: local}, judge: {use: openai, model: m}}",
             ", bind: {sandbox: judge}",
-            "4:75: {where}: `bind`: `sandbox` is a sandbox, and the resource `judge` is a judge. "
-            "Known: `sandbox`.",
+            (
+                "4:75: {where}: `bind`: `sandbox` is a sandbox, and the resource `judge` is a "
+                "judge. Known: `sandbox`."
+            ),
         ),
         (
             "{sandbox: {use: local}}",
             ", bind: {sandbx: sandbox}",
-            "4:66: {where}: `bind`: `code/unit-tests` has no parameter `sandbx` for a resource. Did "
-            "you mean `sandbox`?",
+            (
+                "4:66: {where}: `bind`: `code/unit-tests` has no parameter `sandbx` for a "
+                "resource. Did you mean `sandbox`?"
+            ),
         ),
         (
             "{sandbox: {use: lcal}}",
@@ -104,15 +114,19 @@ def test_a_name_of_two_kinds_is_told_by_the_parameter_that_needs_it(
         (
             "{sandbox: {use: local}, other: {use: lcal}}",
             "",
-            "3:49: No sandbox, judge or model is called `lcal` (resource `other`). Did you mean "
-            "`local`?",
+            (
+                "3:49: No sandbox, judge or model is called `lcal` (resource `other`). Did you "
+                "mean `local`?"
+            ),
         ),
         (
             "{sandbox: {use: local}, other: {use: either}}",
             "",
-            "3:49: Resource `other`: `use: either` may be the sandbox `either` or the model "
-            "`either`, and no grader's parameter says which. Give the resource the name of the "
-            "parameter that it serves.",
+            (
+                "3:49: Resource `other`: `use: either` may be the sandbox `either` or the model "
+                "`either`, and no grader's parameter says which. Give the resource the name of the "
+                "parameter that it serves."
+            ),
         ),
         (
             "{sandbox: {level: 1}}",
@@ -160,8 +174,10 @@ def test_refuses_to_bind_what_a_grader_does_not_have(mistakes: MistakesOf) -> No
         "stages: [{name: outcome, graders: [{use: math/same-number, bind: {sandbox: sandbox}}]}]"
     )
     assert found == [
-        "spec.yaml:3:67: Stage `outcome`, grader `same_number`: `bind`: `math/same-number` has no "
-        "parameter `sandbox` for a resource. It has none."
+        (
+            "spec.yaml:3:67: Stage `outcome`, grader `same_number`: `bind`: `math/same-number` has "
+            "no parameter `sandbox` for a resource. It has none."
+        )
     ]
 
 
@@ -174,9 +190,11 @@ def test_says_so_if_nothing_that_would_help_is_installed(cards: tuple[Card, ...]
         "stages": [{"name": "outcome", "graders": [{"use": "judge/criteria"}]}],
     }
     assert [str(mistake) for mistake in check(spec, registry).errors] == [
-        "Stage `outcome`, grader `criteria`: `judge/criteria` needs a judge for its parameter "
-        "`judge`, and the spec has none. No judge is installed either: install a pack that brings "
-        "one."
+        (
+            "Stage `outcome`, grader `criteria`: `judge/criteria` needs a judge for its parameter "
+            "`judge`, and the spec has none. No judge is installed either: install a pack that "
+            "brings one."
+        )
     ]
 
 

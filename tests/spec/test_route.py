@@ -45,7 +45,7 @@ def refusals(write: Write, registry: Registry) -> Callable[[str], list[str]]:
 
 
 def task(**fields: object) -> Task:
-    return Task(messages=(Message(role="user", content="2+2?"),), **fields)  # type: ignore[arg-type]
+    return Task(messages=(Message(role="user", content="2+2?"),), **fields)
 
 
 def test_a_task_goes_where_its_field_leads(routed: Callable[[str], Route]) -> None:
@@ -103,8 +103,10 @@ def test_a_mistake_of_a_spec_points_into_the_spec(
 ) -> None:
     write(STRICT.replace("same-number", "same-nmber"), "specs/strict.yaml")
     assert refusals("{by: task.domain, math: specs/strict.yaml, default: specs/strict.yaml}") == [
-        "specs/strict.yaml:3:42: No grader is called `math/same-nmber` (strict.yaml, stage "
-        "`outcome`). Did you mean `math/same-number`?"
+        (
+            "specs/strict.yaml:3:42: No grader is called `math/same-nmber` (strict.yaml, stage "
+            "`outcome`). Did you mean `math/same-number`?"
+        )
     ]
 
 
@@ -118,18 +120,24 @@ def test_a_mistake_of_a_spec_points_into_the_spec(
         ),
         (
             "{by: task.domian, default: specs/strict.yaml}",
-            "2:13: `by` names a field of the task, as `task.domain` or `task.metadata.level`, not "
-            "the text `task.domian`. Did you mean `domain`?",
+            (
+                "2:13: `by` names a field of the task, as `task.domain` or `task.metadata.level`, "
+                "not the text `task.domian`. Did you mean `domain`?"
+            ),
         ),
         (
             "{by: task.domain.x, default: specs/strict.yaml}",
-            "2:13: `by` names a field of the task, as `task.domain` or `task.metadata.level`, not "
-            "the text `task.domain.x`.",
+            (
+                "2:13: `by` names a field of the task, as `task.domain` or `task.metadata.level`, "
+                "not the text `task.domain.x`."
+            ),
         ),
         (
             "{by: 1, default: specs/strict.yaml}",
-            "2:13: `by` names a field of the task, as `task.domain` or `task.metadata.level`, not "
-            "1.",
+            (
+                "2:13: `by` names a field of the task, as `task.domain` or `task.metadata.level`, "
+                "not 1."
+            ),
         ),
         (
             "{by: task.domain, math: 1, default: specs/strict.yaml}",
@@ -137,12 +145,17 @@ def test_a_mistake_of_a_spec_points_into_the_spec(
         ),
         (
             "{by: task.domain, math: specs/strct.yaml, default: specs/strict.yaml}",
-            "2:32: `math: specs/strct.yaml`: There is no such file. Did you mean `strict.yaml` or `loose.yaml`?",
+            (
+                "2:32: `math: specs/strct.yaml`: There is no such file. Did you mean `strict.yaml` or "
+                "`loose.yaml`?"
+            ),
         ),
         (
             "{by: task.domain, math: math/strct, default: specs/strict.yaml}",
-            "2:32: `math: math/strct`: No spec is called `math/strct`. A file is named with its "
-            "ending: `math/strct.yaml`.",
+            (
+                "2:32: `math: math/strct`: No spec is called `math/strct`. A file is named with "
+                "its ending: `math/strct.yaml`."
+            ),
         ),
         (
             "{by: task.domain, default: route.yaml}",
@@ -171,7 +184,9 @@ def test_warns_of_a_route_without_a_default(write: Write, registry: Registry) ->
     assert [(mistake.level, str(mistake)) for mistake in checked.mistakes] == [
         (
             "warning",
-            "route.yaml:2:8: The route has no `default`: tasks of other values get no reward. Add "
-            "one, or check it with the tasks.",
+            (
+                "route.yaml:2:8: The route has no `default`: tasks of other values get no reward. "
+                "Add one, or check it with the tasks."
+            ),
         )
     ]

@@ -39,19 +39,25 @@ def graders(name: str, **fields: str) -> str:
         ),
         (
             "name: two, weight: -0.2, optional: true, graders: " + graders("two"),
-            "6:41: Stage `two`: A stage with a negative weight (-0.2) cannot be optional: an "
-            "attempt would be spared the penalty where it cannot be measured.",
+            (
+                "6:41: Stage `two`: A stage with a negative weight (-0.2) cannot be optional: an "
+                "attempt would be spared the penalty where it cannot be measured."
+            ),
         ),
         (
             "name: two, gate: {below: 1, reward: 0}, graders: " + graders("two", optional="true"),
-            "6:93: Stage `two`, grader `two`: A part of a gate cannot be optional: the gate would "
-            "open unseen.",
+            (
+                "6:93: Stage `two`, grader `two`: A part of a gate cannot be optional: the gate "
+                "would open unseen."
+            ),
         ),
         (
             "name: two, weight: -0.2, graders: " + graders("two", optional="true"),
-            "6:78: Stage `two`, grader `two`: A part of a stage with a negative weight (-0.2) "
-            "cannot be optional: an attempt would be spared the penalty where the infrastructure "
-            "breaks.",
+            (
+                "6:78: Stage `two`, grader `two`: A part of a stage with a negative weight (-0.2) "
+                "cannot be optional: an attempt would be spared the penalty where the "
+                "infrastructure breaks."
+            ),
         ),
         (
             "name: answer, weight: 0.2, graders: " + graders("two"),
@@ -59,8 +65,10 @@ def graders(name: str, **fields: str) -> str:
         ),
         (
             "name: two, weight: 0.2, graders: " + graders("one"),
-            "6:62: Stage `two`, grader `one`: the id `one` is taken in stage `answer` (line 5). "
-            "Say `as: judge_rank`, or another one.",
+            (
+                "6:62: Stage `two`, grader `one`: the id `one` is taken in stage `answer` (line "
+                "5). Say `as: judge_rank`, or another one."
+            ),
         ),
     ],
 )
@@ -75,18 +83,24 @@ def test_refuses_what_pieces_may_not_say_together(
     [
         (
             "name: two, weight: 0.2, graders: " + graders("two", optional="true"),
-            "Stage `two`, grader `two`: `optional` leaves the part out where its infrastructure "
-            "breaks, so attempts may be compared on different parts.",
+            (
+                "Stage `two`, grader `two`: `optional` leaves the part out where its "
+                "infrastructure breaks, so attempts may be compared on different parts."
+            ),
         ),
         (
             "name: two, weight: 0.2, combine: max, graders: " + graders("two", weight="2"),
-            "Stage `two`, grader `two`: `weight` counts in a mean only, and the stage says "
-            "`combine: max`.",
+            (
+                "Stage `two`, grader `two`: `weight` counts in a mean only, and the stage says "
+                "`combine: max`."
+            ),
         ),
         (
             "name: two, weight: 0.2, steps: mean, graders: " + graders("two"),
-            "Stage `two`: `steps: mean` changes nothing: none of its graders gives values for "
-            "steps.",
+            (
+                "Stage `two`: `steps: mean` changes nothing: none of its graders gives values for "
+                "steps."
+            ),
         ),
     ],
 )
@@ -110,13 +124,17 @@ def test_says_nothing_of_steps_where_one_grader_gives_them(mistakes: MistakesOf)
     [
         (
             "success: one == 1",
-            "5:3: The weights reach from -0.7 to 1.1, and `range` is -1 to 1. Say `range: [-1, "
-            "1.1]`, or change the weights.",
+            (
+                "5:3: The weights reach from -0.7 to 1.1, and `range` is -1 to 1. Say `range: [-1, "
+                "1.1]`, or change the weights."
+            ),
         ),
         (
             "success: one == 1\nrange: [-0.5, 2]",
-            "4:8: The weights reach from -0.7 to 1.1, and `range` is -0.5 to 2. Say `range: [-0.7, "
-            "2]`, or change the weights.",
+            (
+                "4:8: The weights reach from -0.7 to 1.1, and `range` is -0.5 to 2. Say `range: "
+                "[-0.7, 2]`, or change the weights."
+            ),
         ),
     ],
 )
@@ -165,7 +183,9 @@ def test_a_penalty_of_a_tenth_for_each_step_can_be_said(mistakes: MistakesOf) ->
         stages:
           - {name: outcome, weight: 1.0, graders: [{use: math/same-number}]}
           - {name: tests, weight: 0.5, graders: [{use: judge/rank}]}
-          - {name: steps, weight: -2, graders: [{use: cost/steps, as: spent, options: {budget: 20}}]}
+          - name: steps
+            weight: -2
+            graders: [{use: cost/steps, as: spent, options: {budget: 20}}]
     """
     assert mistakes(text) == []
 
@@ -230,8 +250,10 @@ def test_what_an_earlier_gate_adds_counts_for_a_later_one(mistakes: MistakesOf) 
 def test_refuses_the_reward_of_a_gate_out_of_range(mistakes: MistakesOf) -> None:
     gate = "name: gate, gate: {below: 1, reward: -1.5}, graders: " + graders("gate")
     assert mistakes(stages(gate, ONE)) == [
-        "spec.yaml:5:43: Stage `gate`: the gate's reward -1.5 lies outside of `range`, -1 to 1. "
-        "Change one of them."
+        (
+            "spec.yaml:5:43: Stage `gate`: the gate's reward -1.5 lies outside of `range`, -1 to "
+            "1. Change one of them."
+        )
     ]
 
 

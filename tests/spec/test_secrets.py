@@ -65,7 +65,8 @@ def test_a_secret_may_stand_deeper_inside_of_an_option(
     monkeypatch.setenv("JUDGE_KEY", "Bearer x")
     spec = parsed(JUDGED.format("headers: {Authorization: {env: JUDGE_KEY}, Accept: json}"))
     entry = spec.resources["judge"]
-    assert entry.resource.headers == {"Authorization": "Bearer x", "Accept": "json"}  # type: ignore[attr-defined]
+    headers = entry.resource.headers  # type: ignore[attr-defined]
+    assert headers == {"Authorization": "Bearer x", "Accept": "json"}
     assert entry.options["headers"] == {"Authorization": {"env": "JUDGE_KEY"}, "Accept": "json"}
 
 
@@ -85,8 +86,10 @@ def test_refuses_a_variable_that_is_not_set(
     else:
         monkeypatch.setenv("JUDGE_KEY", value)
     assert mistakes(JUDGED.format("api_key: {env: JUDGE_KEY}")) == [
-        "spec.yaml:7:14: Resource `judge`: the environment variable `JUDGE_KEY` is not set. Set "
-        "it: `export JUDGE_KEY=...`."
+        (
+            "spec.yaml:7:14: Resource `judge`: the environment variable `JUDGE_KEY` is not set. "
+            "Set it: `export JUDGE_KEY=...`."
+        )
     ]
 
 
@@ -94,16 +97,21 @@ def test_refuses_a_secret_in_the_file_without_showing_it(
     mistakes: Callable[..., list[str]],
 ) -> None:
     assert mistakes(JUDGED.format("api_key: sk-hidden-17")) == [
-        "spec.yaml:7:14: Resource `judge`: `api_key` is a secret, and a reward file must not hold "
-        "one. Name the environment variable that holds it: `api_key: {env: JUDGE_API_KEY}`."
+        (
+            "spec.yaml:7:14: Resource `judge`: `api_key` is a secret, and a reward file must not "
+            "hold one. Name the environment variable that holds it: `api_key: {env: "
+            "JUDGE_API_KEY}`."
+        )
     ]
 
 
 def test_refuses_a_secret_deeper_inside_of_an_option(mistakes: Callable[..., list[str]]) -> None:
     assert mistakes(JUDGED.format("headers: {Authorization: Bearer sk-hidden-17}")) == [
-        "spec.yaml:7:30: Resource `judge`: `Authorization` is a secret, and a reward file must not "
-        "hold one. Name the environment variable that holds it: "
-        "`Authorization: {env: JUDGE_AUTHORIZATION}`."
+        (
+            "spec.yaml:7:30: Resource `judge`: `Authorization` is a secret, and a reward file must "
+            "not hold one. Name the environment variable that holds it: "
+            "`Authorization: {env: JUDGE_AUTHORIZATION}`."
+        )
     ]
 
 
@@ -116,8 +124,10 @@ def test_refuses_a_secret_among_the_options_of_a_grader(
     where = "Stage `outcome`, grader `steps`"
     assert found == [
         f"spec.yaml:3:74: {where}: `prm/steps` has no option `token`. Known: `preset`.",
-        f"spec.yaml:3:81: {where}: `token` is a secret, and a reward file must not hold one. "
-        "Graders reach secrets through a resource: name it there, `token: {env: NAME}`.",
+        (
+            f"spec.yaml:3:81: {where}: `token` is a secret, and a reward file must not hold one. "
+            "Graders reach secrets through a resource: name it there, `token: {env: NAME}`."
+        ),
     ]
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
 from rewardhub.contracts import Grader
 from rewardhub.host import GraderCard, Registry, registry_of
@@ -144,20 +145,24 @@ def test_a_route_is_shown_with_its_specs(
     assert load("elsewhere/shown.yaml", registry).digest == route.digest
 
 
+Lists = dict[str, list[float | str | bool | None]]
+
+
 class Wordy(Grader):
     text: str = ""
-    lists: dict[str, list[float | str | bool | None]] = {}
+    lists: Lists = Field(default_factory=dict[str, list[float | str | bool | None]])
 
     def grade(self, trajectory: Trajectory) -> float:
         return 1.0
 
 
-TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=40)
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
 SCALARS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False), TEXTS, st.booleans(), st.none()
 )
 
 
+@example("\x85\u2028", {"\u2029": ["a\n b", "\x07", "- #"]})
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=TEXTS, lists=st.dictionaries(TEXTS, st.lists(SCALARS, max_size=3), max_size=3))
 def test_any_option_survives_being_shown(

@@ -31,8 +31,8 @@ def refusal(text: str | bytes) -> list[str]:
         ("text\n", "spec.yaml:1:1: A reward file is a mapping: begin with `rewardhub: 1`."),
         (
             "a: 1\n---\nb: 2\n",
-            "spec.yaml:2:1: A reward file holds one document. Take out the `---`, or make it "
-            "another file.",
+            ("spec.yaml:2:1: A reward file holds one document. Take out the `---`, or make it "
+            "another file."),
         ),
         (
             "a: 1\nb: 2\na: 3\n",
@@ -40,37 +40,37 @@ def refusal(text: str | bytes) -> list[str]:
         ),
         (
             "a: b: c\n",
-            "spec.yaml:1:5: This is no YAML: mapping values are not allowed here. Text with `: ` "
-            "in it needs quotes.",
+            ("spec.yaml:1:5: This is no YAML: mapping values are not allowed here. Text with `: ` "
+            "in it needs quotes."),
         ),
         (
             "a: [1, 2\n",
-            "spec.yaml:2:1: This is no YAML: expected ',' or ']', but got '<stream end>'. Look at "
-            "the indentation, brackets and quotes here and just above.",
+            ("spec.yaml:2:1: This is no YAML: expected ',' or ']', but got '<stream end>'. Look at "
+            "the indentation, brackets and quotes here and just above."),
         ),
         (
             "a:\n\t- 1\n",
-            "spec.yaml:2:1: This is no YAML: found character '\\t' that cannot start any token. "
-            "Indent with spaces, not tabs.",
+            ("spec.yaml:2:1: This is no YAML: found character '\\t' that cannot start any token. "
+            "Indent with spaces, not tabs."),
         ),
         (
             "a: *b\n",
-            "spec.yaml:1:4: This is no YAML: found undefined alias 'b'. Write `&name` before "
-            "`*name`, or quote text that begins with `*`.",
+            ("spec.yaml:1:4: This is no YAML: found undefined alias 'b'. Write `&name` before "
+            "`*name`, or quote text that begins with `*`."),
         ),
         (
             "a: @b\n",
-            "spec.yaml:1:4: This is no YAML: found character '@' that cannot start any token. "
-            "Quote text that begins with this character.",
+            ("spec.yaml:1:4: This is no YAML: found character '@' that cannot start any token. "
+            "Quote text that begins with this character."),
         ),
         (
             "a: \x00\n",
-            "spec.yaml:1:1: This is no YAML: unacceptable character #x0000: special characters "
-            "are not allowed.",
+            ("spec.yaml:1:1: This is no YAML: unacceptable character #x0000: special characters "
+            "are not allowed."),
         ),
         ("a: !!python/name:os.system x\n",
-         "spec.yaml:1:4: The tag `tag:yaml.org,2002:python/name:os.system` means nothing here. "
-         "Leave it out."),
+         ("spec.yaml:1:4: The tag `tag:yaml.org,2002:python/name:os.system` means nothing here. "
+         "Leave it out.")),
         ("a: !mine x\n", "spec.yaml:1:4: The tag `!mine` means nothing here. Leave it out."),
         (
             'a: "\\ud83d"\n',

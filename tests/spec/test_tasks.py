@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from rewardhub.doors import FILLS
 from rewardhub.host import Registry
-from rewardhub.records import Message, Task
+from rewardhub.records import EMPTY, Message, Task
 from rewardhub.spec import check
 
 MistakesOf = Callable[..., list[str]]
@@ -20,7 +20,7 @@ stages:
 WHERE = "Stage `outcome`, grader `unit_tests`"
 
 
-def tasks(*checks: dict[str, object], domain: str = "") -> list[Task]:
+def tasks(*checks: Mapping[str, object], domain: str = "") -> list[Task]:
     asked = (Message(role="user", content="write it"),)
     return [
         Task(id=f"t{number}", messages=asked, checks=check, domain=domain)
@@ -33,23 +33,27 @@ def test_says_nothing_of_tasks_that_have_what_the_graders_need(mistakes: Mistake
 
 
 def test_counts_the_tasks_that_lack_a_check(mistakes: MistakesOf) -> None:
-    fine = {"code": {"tests": []}}
+    fine = {"code": {"tests": ["assert f()"]}}
     assert mistakes(TESTED, tasks=tasks(fine, {}, {})) == [
-        f"spec.yaml:6:21: {WHERE}: 2 tasks have no `checks.code` (of 3): `t2`, `t3`. "
-        "`code/unit-tests` grades by it: add it, or route them elsewhere."
+        (
+            f"spec.yaml:6:21: {WHERE}: 2 tasks have no `checks.code` (of 3): `t2`, `t3`. "
+            "`code/unit-tests` grades by it: add it, or route them elsewhere."
+        )
     ]
 
 
 def test_shows_three_of_many_tasks_that_lack_a_check(mistakes: MistakesOf) -> None:
-    (found,) = mistakes(TESTED, tasks=tasks(*[{}] * 9))
+    (found,) = mistakes(TESTED, tasks=tasks(*[EMPTY] * 9))
     assert "9 tasks have no `checks.code` (of 9): `t1`, `t2`, `t3`, .... " in found
 
 
 def test_lacking_a_check_is_a_warning_in_an_optional_stage(mistakes: MistakesOf) -> None:
     text = TESTED.replace("outcome\n", "outcome\n    optional: true\n")
     assert mistakes(text, tasks=tasks({})) == [
-        f"warning: spec.yaml:7:21: {WHERE}: 1 task has no `checks.code` (of 1): `t1`. The stage, "
-        "which is optional, adds 0 to their rewards."
+        (
+            f"warning: spec.yaml:7:21: {WHERE}: 1 task has no `checks.code` (of 1): `t1`. The "
+            "stage, which is optional, adds 0 to their rewards."
+        )
     ]
 
 
@@ -58,13 +62,15 @@ def test_says_what_is_wrong_with_a_check(mistakes: MistakesOf) -> None:
     assert mistakes(TESTED, tasks=malformed) == [
         "`checks.code` of the task `t1`: `tests`: Input should be a valid list.",
         "`checks.code` of the task `t2`: `tests` is missing.",
-        "`checks.code` of the task `t3`: Input should be a valid dictionary or instance of "
-        "CodeCheck.",
+        (
+            "`checks.code` of the task `t3`: Input should be a valid dictionary or instance of "
+            "CodeCheck."
+        ),
     ]
 
 
 def test_counts_malformed_checks_past_the_third(mistakes: MistakesOf) -> None:
-    assert mistakes(TESTED, tasks=tasks(*[{"code": {}}] * 5))[-1] == (
+    assert mistakes(TESTED, tasks=tasks(*[{"code": EMPTY}] * 5))[-1] == (
         "`checks.code` is malformed in 2 more tasks."
     )
 
@@ -90,8 +96,10 @@ def test_each_task_is_checked_by_the_spec_that_it_is_routed_to(
 ) -> None:
     every = [*tasks({}, domain="math"), *tasks({}, domain="code")]
     assert [str(mistake) for mistake in check(route, registry, tasks=every).mistakes] == [
-        f"tested.yaml:6:21: {WHERE}: 1 task has no `checks.code` (of 2): `t1`. `code/unit-tests` "
-        "grades by it: add it, or route them elsewhere."
+        (
+            f"tested.yaml:6:21: {WHERE}: 1 task has no `checks.code` (of 2): `t1`. "
+            "`code/unit-tests` grades by it: add it, or route them elsewhere."
+        )
     ]
 
 
@@ -100,8 +108,10 @@ def test_refuses_a_route_without_a_default_that_some_tasks_do_not_find(
 ) -> None:
     every = [*tasks({}, domain="math"), *tasks({}, {}, domain="art")]
     assert [str(mistake) for mistake in check(route, registry, tasks=every).errors] == [
-        "route.yaml:2:8: 2 tasks have `task.domain` `art`, which the route does not list (`t1`, "
-        "`t2`). Add a line for it, or a `default`."
+        (
+            "route.yaml:2:8: 2 tasks have `task.domain` `art`, which the route does not list "
+            "(`t1`, `t2`). Add a line for it, or a `default`."
+        )
     ]
 
 
@@ -127,9 +137,11 @@ def test_refuses_a_grader_that_reads_what_the_door_does_not_fill(
     mistakes: MistakesOf, door: str
 ) -> None:
     assert mistakes(CALLS, fills=FILLS[door]) == [
-        "spec.yaml:3:42: Stage `outcome`, grader `valid_calls`: `agent/valid-calls` reads "
-        "`steps.tool_calls`, which this door does not fill. Use another door, or a grader that "
-        "does without."
+        (
+            "spec.yaml:3:42: Stage `outcome`, grader `valid_calls`: `agent/valid-calls` reads "
+            "`steps.tool_calls`, which this door does not fill. Use another door, or a grader that "
+            "does without."
+        )
     ]
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from rewardhub import GraderCard, Limits, hookimpl
-
 from rewardhub_math.graders import BoxedFormat, Choice, Equivalent, Numeric
 
 __all__ = ["BoxedFormat", "Choice", "Equivalent", "Numeric"]

@@ -55,6 +55,10 @@ def _decimal(digits: str) -> Number:
     return Number(Fraction(digits + "0" if point else digits), _place(len(after)))
 
 
+def _plain(match: re.Match[str]) -> Number:
+    return _decimal(match[0])
+
+
 def _place(decimals: int) -> Fraction:
     return Fraction(1, 10**decimals) if decimals else Fraction(0)
 
@@ -106,25 +110,23 @@ def _signed(text: str) -> Number:
 
 
 _OPERAND = rf"({_SIGN}(?:{_DECIMAL}))"
-_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Number | None]], ...] = tuple(
-    (re.compile(pattern), read)
-    for pattern, read in (
-        (rf"{_DECIMAL}", lambda m: _decimal(m[0])),
-        (rf"{_OPERAND}/{_OPERAND}", _fraction),
-        (rf"\\frac\{{{_OPERAND}\}}\{{{_OPERAND}\}}", _fraction),
-        (r"(\d+) (\d+)/(\d+)", _mixed),
-        (r"(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}", _mixed),
-        (rf"{_OPERAND}[eE]([+-]?\d{{1,4}})", _scientific),
-        (rf"{_OPERAND}{_TIMES}10(?:\^|\*\*){_EXPONENT}", _scientific),
-        (rf"10\^{_EXPONENT}", _power_of_ten),
-        (r"(\d*)\.(\d*)\\(?:overline|bar|dot)\{(\d+)\}", _repeating),
-        (r"(\d*)\.(\d*)\((\d+)\)", _repeating),
-        (r"([0-9A-F]+)_\{?(\d{1,2})\}?", _based),
-        (r"\(([0-9A-F]+)\)_\{?(\d{1,2})\}?", _based),
-        (r"([0-9A-Fa-f]+)\s*(?:\\text\{)?\s*\(?(?:in )?base\s*-?(\d{1,2})\)?\}?", _based),
-        (r"0([xbo])([0-9A-Fa-f]+)", _prefixed),
-    )
+_TABLE: tuple[tuple[str, Callable[[re.Match[str]], Number | None]], ...] = (
+    (rf"{_DECIMAL}", _plain),
+    (rf"{_OPERAND}/{_OPERAND}", _fraction),
+    (rf"\\frac\{{{_OPERAND}\}}\{{{_OPERAND}\}}", _fraction),
+    (r"(\d+) (\d+)/(\d+)", _mixed),
+    (r"(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}", _mixed),
+    (rf"{_OPERAND}[eE]([+-]?\d{{1,4}})", _scientific),
+    (rf"{_OPERAND}{_TIMES}10(?:\^|\*\*){_EXPONENT}", _scientific),
+    (rf"10\^{_EXPONENT}", _power_of_ten),
+    (r"(\d*)\.(\d*)\\(?:overline|bar|dot)\{(\d+)\}", _repeating),
+    (r"(\d*)\.(\d*)\((\d+)\)", _repeating),
+    (r"([0-9A-F]+)_\{?(\d{1,2})\}?", _based),
+    (r"\(([0-9A-F]+)\)_\{?(\d{1,2})\}?", _based),
+    (r"([0-9A-Fa-f]+)\s*(?:\\text\{)?\s*\(?(?:in )?base\s*-?(\d{1,2})\)?\}?", _based),
+    (r"0([xbo])([0-9A-Fa-f]+)", _prefixed),
 )
+_FORMS = tuple((re.compile(pattern), read) for pattern, read in _TABLE)
 _PARENTHESES = re.compile(r"\(([^()]*)\)|\{([^{}]*)\}")
 
 
@@ -161,7 +163,9 @@ def _read_signed(text: str) -> Number | None:
     if inside:
         number = _read_signed(inside[1] or inside[2] or "")
     else:
-        number = next((n for p, read in _FORMS if (m := p.fullmatch(bare)) and (n := read(m))), None)
+        number = next(
+            (n for p, read in _FORMS if (m := p.fullmatch(bare)) and (n := read(m))), None
+        )
     if number is None or signs != "-":
         return number
     return replace(number, value=-number.value)

@@ -82,7 +82,7 @@ _ALTERNATIVE = re.compile(
 _RESTATED = r"(?:equivalently|simply|just|in other words|i\.e|about|approx|roughly)"
 _HEDGED = re.compile(
     rf"[\s$)\]*,;\\]*\(?\s*(?:or|alternatively)\b(?!,?\s*{_RESTATED})[\s,]*(?:{HEDGE}\s*)?"
-    r"(?=[$\\(]*[-+−]?\.?\d|\$|\\\(|\\frac|\\sqrt)",
+    r"(?=[$\\(]*[-+\u2212]?\.?\d|\$|\\\(|\\frac|\\sqrt)",
     re.IGNORECASE,
 )
 _DENIED_BEFORE = re.compile(
@@ -91,11 +91,13 @@ _DENIED_BEFORE = re.compile(
 )
 _DENIAL_HINTS = ("no", "ne", "n't", "rul", "exclu", "elimin", "correct", "wrong", "≠")
 _DENIED_VALUE = re.compile(
-    r"(?:(?:definitely|certainly|clearly|surely|probably|actually)\s+)*(?:not|never)\b", re.I
+    r"(?:(?:definitely|certainly|clearly|surely|probably|actually)\s+)*(?:not|never)\b",
+    re.IGNORECASE,
 )
 _CORRECTION = re.compile(
     r"\b(?:wait|actually|correction|scratch that|on second thoughts?|oops|no)\b[\s,.:;!-]*"
-    r"|\b(?:that|this|it|which)(?:'s| is| was) (?:wrong|incorrect|not (?:right|correct))\b[\s,.:;!-]*"
+    r"|\b(?:that|this|it|which)(?:'s| is| was) (?:wrong|incorrect|not (?:right|correct))\b"
+    r"[\s,.:;!-]*"
     r"|\bi (?:have )?made an? (?:mistake|error)\b[\s,.:;!-]*",
     re.IGNORECASE,
 )
@@ -103,7 +105,7 @@ _TAKEN_BACK = re.compile(r"wrong|incorrect|not|mistake|error|scratch|oops", re.I
 _ASSERTED = re.compile(
     r"(?:(?:it|this|that|the (?:correct |right |final |actual )?(?:answer|result|value))"
     r"(?:'s| is| should be| must be| equals)|should be|must be|i mean|rather)?[\s:$*\\(\[]*"
-    r"[-+−]?[.\d\\$]",
+    r"[-+\u2212]?[.\d\\$]",
     re.IGNORECASE,
 )
 _SILENT = " \t\r\n.$)]}*\\"
@@ -155,10 +157,11 @@ def _statements(text: str, *, cut_off: bool) -> list[_Statement] | str:
     found = list(boxes(text))
     if found and found[-1].content is None:
         return "the last box is not closed"
-    boxed: list[_Statement] = []
-    for box in found[-_MAX_STATEMENTS:]:
-        if box.content is not None and not _is_denied(text, box.start, box.end):
-            boxed.append(_Statement(box.start, box.end, box.content))
+    boxed = [
+        _Statement(box.start, box.end, box.content)
+        for box in found[-_MAX_STATEMENTS:]
+        if box.content is not None and not _is_denied(text, box.start, box.end)
+    ]
     markers = _marked(text, found[-1].end if found else 0, after_box=bool(boxed), cut_off=cut_off)
     if boxed and not markers and not boxed[-1].answer:
         return "the last box is empty"

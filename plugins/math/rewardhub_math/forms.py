@@ -14,13 +14,14 @@ from rewardhub_math.exact import Number, read_number
 from rewardhub_math.tidy import unwrap
 from rewardhub_math.units import Unit, read_label
 
+
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One value: its text, the name it was assigned to, and what it was read as.
+    r"""One value: its text, the name it was assigned to, and what it was read as.
 
     ``words`` is the normalised text of an answer in words; ``unit`` is that of an
     expression which is no plain number (a Number has its own); ``rounded`` is what
-    the same answer says that its value is about, as in ``\\sqrt{2} \\approx 1.41``.
+    the same answer says that its value is about, as in ``\sqrt{2} \approx 1.41``.
     """
 
     text: str
@@ -52,7 +53,9 @@ Form = Leaf | Ordered | Unordered
 _OPENING = "([{"
 _CLOSING = ")]}"
 _MEMBER = re.compile(r"[A-Za-z](?:_\{?\w+\}?)?\s*\\in\s*(?=[\[({\\])")
-_MATRIX = re.compile(r"\\begin\{([pbBvV]?)(?:small)?matrix\}(.*)\\end\{\1(?:small)?matrix\}", re.S)
+_MATRIX = re.compile(
+    r"\\begin\{([pbBvV]?)(?:small)?matrix\}(.*)\\end\{\1(?:small)?matrix\}", re.DOTALL
+)
 _VARIABLE = r"([A-Za-z](?:_\{?\w+\}?)?|\\[a-z]+(?=\s*(?:[<>]|\\[lg]e)))"
 _RELATION = r"\s*(<|>|\\le(?![a-z])|\\ge(?![a-z]))\s*"
 _RELATIONS = re.compile(r"<|>|\\[lg]e(?![a-z])")
@@ -77,7 +80,9 @@ _WORDS = re.compile(r"(?:\\text\{)?\s*([A-Za-z][A-Za-z' -]*[A-Za-z])\s*\}?\.?")
 _INFINITY = re.compile(r"[+-]?\\infty")
 _VARIABLE_NAME = re.compile(r"[A-DF-HJ-Za-df-hj-z]")  # but not the numbers e and i
 _ARTICLE = re.compile(r"(?:the|an?)\s+")
-_MATHEMATICAL_WORDS = frozenset("sin cos tan cot sec csc log ln exp sqrt pi infty det".split())
+_MATHEMATICAL_WORDS = frozenset(
+    ["sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "exp", "sqrt", "pi", "infty", "det"]
+)
 
 
 def read_form(text: str) -> Form:
@@ -114,7 +119,8 @@ def _split_list(text: str) -> list[str]:
 def _split(text: str, separator: str) -> list[str]:
     if separator not in text:
         return [text]
-    pieces, start, depth = [], 0, 0
+    pieces: list[str] = []
+    start = depth = 0
     for position, character in enumerate(text):
         if character in _OPENING:
             depth += 1
@@ -136,7 +142,9 @@ def _bracketed(text: str) -> Form | None:
         return None
     if opening[-1] == "{" or closing[-1] == "}":
         items = [read_form(unwrap(piece)) for piece in _split_list(inside)]
-        return _unordered(items, braced=True) if items and opening[-1] + closing[-1] == "{}" else None
+        return (
+            _unordered(items, braced=True) if items and opening[-1] + closing[-1] == "{}" else None
+        )
     pieces = _split_list(inside)
     if len(pieces) < 2:
         return read_form(unwrap(inside)) if opening + closing in ("()", "[]") and pieces else None

@@ -3,11 +3,10 @@
 import re
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
 
 from pydantic import Field, PrivateAttr
-from rewardhub import Grader, Score, TaskError, Trajectory, Workers
 
+from rewardhub import Grader, Score, TaskError, Trajectory, Workers
 from rewardhub_math.equivalence import Settings, Verdict, read, settle
 from rewardhub_math.exact import Number, PercentRule, match_numbers
 from rewardhub_math.extract import Extracted, boxes, extract, stated
@@ -36,7 +35,7 @@ class Equivalent(Grader):
 
     _settings: Settings = PrivateAttr()
 
-    def model_post_init(self, context: object, /) -> None:
+    def model_post_init(self, _context: object, /) -> None:
         """Gather the options for the comparison."""
         self._settings = Settings(self.precision, self.allow_set_relation, self.strict)
 
@@ -45,16 +44,14 @@ class Equivalent(Grader):
         reference = _reference(trajectory)
         extracted = _answer(trajectory)
         answer = extracted.answer or ""
-        verdict = settle(read(answer), read(reference), self._settings)
-        if verdict is None:
-            verdict = workers.call(
-                compare_symbolically,
-                answer,
-                reference,
-                precision=self.precision,
-                allow_set_relation=self.allow_set_relation,
-                strict=self.strict,
-            )
+        verdict: Verdict = settle(read(answer), read(reference), self._settings) or workers.call(
+            compare_symbolically,
+            answer,
+            reference,
+            precision=self.precision,
+            allow_set_relation=self.allow_set_relation,
+            strict=self.strict,
+        )
         return _score(verdict, extracted, reference)
 
 

@@ -18,7 +18,7 @@ MAX_NODES = 512
 
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 _SEPARATOR = re.compile(r"[,;&]|\\\\")
-_DIGITS = re.compile(r"\d{%d}" % (MAX_DIGITS_IN_A_ROW + 1))
+_DIGITS = re.compile(rf"\d{{{MAX_DIGITS_IN_A_ROW + 1}}}")
 _LARGE_EXPONENT = re.compile(r"(?:\^|\*\*|(?<=[\d.])[eE])\s*[{(]?\s*[+-]?\s*(\d{4,})")
 _LARGE_FACTORIAL = re.compile(r"(\d{4,})\s*[)}]?\s*!")
 _POWER = r"(?:\^|\*\*)\s*[{(]?\s*"

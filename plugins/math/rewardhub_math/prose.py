@@ -14,8 +14,8 @@ DENIAL = (
 )
 _BLOCK = r"\$\$.+?\$\$|\\\[.+?\\\]|\\\(.+?\\\)|(?<![\\\d])\$[^$\n]+\$(?!\d)"
 _VALUE = re.compile(
-    rf"{_BLOCK}|(?<![\w.,^])[$€£¥]?[-+−]?[$€£¥]?(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)"
-    r"(?:\s?/\s?\d+|[eE][-+]?\d+|\s?[×x*]\s?10\^\{?-?\d+\}?)?"
+    rf"{_BLOCK}|(?<![\w.,^])[$€£¥]?[-+\u2212]?[$€£¥]?(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)"
+    r"(?:\s?/\s?\d+|[eE][-+]?\d+|\s?[\u00d7x*]\s?10\^\{?-?\d+\}?)?"
     r"(?:\s?\\?%|\s?percent\b|\s?pct\b|\s?[a-zA-Z]{1,2}[²³])?(?![A-Za-z\d_^(])",
     re.DOTALL,
 )
@@ -44,7 +44,10 @@ DENIED_AFTER = re.compile(
 _COMMANDS = re.compile(r"\\(?:text|mbox|mathrm|begin|end)\s*\{[^{}]*\}|\\[A-Za-z]+")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _MATHEMATICAL = frozenset(
-    "sqrt pi sin cos tan cot sec csc log ln exp inf infinity oo in or and base mod".split()
+    [
+        *("sqrt", "pi", "sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "exp", "mod"),
+        *("inf", "infinity", "oo", "in", "or", "and", "base"),
+    ]
 )
 _LONGEST_BARE = 200
 

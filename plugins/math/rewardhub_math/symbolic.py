@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from rewardhub_math.compare import is_rounding, same_inline, same_name
@@ -109,7 +110,11 @@ def _same_leaf(one: Leaf, other: Leaf, settings: Settings) -> bool | None:
 def _are_equations(one: Leaf, other: Leaf) -> bool:
     """``y = 2x`` against ``2x - y = 0`` or ``x = y/2``: then the name belongs to the answer."""
     named = bool(one.name), bool(other.name)
-    return not same_name(one, other) or (named[0] and "=" in other.text) or (named[1] and "=" in one.text)
+    return (
+        not same_name(one, other)
+        or (named[0] and "=" in other.text)
+        or (named[1] and "=" in one.text)
+    )
 
 
 def _as_equation(leaf: Leaf) -> Leaf:
@@ -119,9 +124,7 @@ def _as_equation(leaf: Leaf) -> Leaf:
 def _same_constant(one: Constant, other: Constant, precision: int) -> bool:
     digits = min(one.digits, other.digits)
     pairs = ((one.real, other.real), (one.imaginary, other.imaginary))
-    return all(
-        same_number(a, b, precision) or agree_to(a.value, b.value, digits) for a, b in pairs
-    )
+    return all(same_number(a, b, precision) or agree_to(a.value, b.value, digits) for a, b in pairs)
 
 
 @lru_cache(maxsize=256)
@@ -130,40 +133,37 @@ def _constant(leaf: Leaf) -> Constant | None:
     if leaf.number:
         number = in_base_unit(leaf.number) if leaf.number.is_percentage else leaf.number
         return Constant(number, Number(Fraction(0)), _EXACT_DIGITS)
-    import sympy
-
+    sympy = _library("sympy")
     expression = _parse(leaf.text)
     if not isinstance(expression, sympy.Expr) or leaf.words:
         return None
     if any(symbol.name != "i" for symbol in expression.free_symbols):
         return None
     try:
-        parts = expression.subs({s: sympy.I for s in expression.free_symbols}).evalf(_DIGITS)
-        values = [_fraction(part) for part in parts.as_real_imag()]
+        parts = expression.subs(dict.fromkeys(expression.free_symbols, sympy.I)).evalf(_DIGITS)
+        real, imaginary = (_fraction(part) for part in parts.as_real_imag())
     except _TEXT_ERRORS:
         return None
-    if None in values:
+    if real is None or imaginary is None:
         return None
     digits = _DECIMAL_DIGITS if _HAS_DECIMALS.search(leaf.text) else _EXACT_DIGITS
-    return Constant(Number(values[0]), Number(values[1]), digits)
+    return Constant(Number(real), Number(imaginary), digits)
 
 
 def _fraction(number: Any) -> Fraction | None:
     """The value of a sympy Float or Integer; None of infinities and what was not evaluated."""
-    import sympy
-
+    sympy = _library("sympy")
     if not number.is_Number or not number.is_finite:
         return None
     if number.is_Float and number._prec == 1:  # sympy's sign for zero up to rounding
         return Fraction(0)
     exact = sympy.Rational(number)
-    return Fraction(exact.p, exact.q)
+    return Fraction(int(exact.p), int(exact.q))
 
 
 def _same_parsed(one: Any, other: Any, settings: Settings) -> bool:
     """math-verify's verdict, asked both ways round, for it is not symmetric itself."""
-    import math_verify
-
+    math_verify = _library("math_verify")
     if one is None or other is None:
         return False
     try:
@@ -192,9 +192,13 @@ def _parse(text: str) -> Any:
     return parsed if parsed is not None and _nodes(parsed) <= MAX_NODES else None
 
 
-def _nodes(parsed: Any) -> int:
-    import sympy
+def _library(name: str) -> Any:
+    """An untyped library that takes a second to import, so only who needs it waits."""
+    return import_module(name)
 
+
+def _nodes(parsed: Any) -> int:
+    sympy = _library("sympy")
     return sum(1 for _ in sympy.preorder_traversal(parsed))
 
 
@@ -209,14 +213,12 @@ def _parser() -> Any:
         RuntimeError: if math-verify cannot parse at all, which it would report
             as text that has no answer (a wrong antlr runtime does that).
     """
-    import math_verify
-    from latex2sympy2_extended import NormalizationConfig
-
+    math_verify = _library("math_verify")
     # "Timeout is disabled": it is, the worker has one.
     logging.getLogger("math_verify").setLevel(logging.ERROR)
     config = math_verify.LatexExtractionConfig(
         boxed_match_priority=0,
-        normalization_config=NormalizationConfig(
+        normalization_config=_library("latex2sympy2_extended").NormalizationConfig(
             basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="last"
         ),
     )

@@ -6,46 +6,21 @@ is the same for answers and references.
 """
 
 import re
-import unicodedata
 
-_SIGNS = {
-    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-",
-    "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ", "∗": "*", "÷": "/", "∕": "/",
-    "⁄": "/", "π": r"\pi ", "∞": r"\infty ", "≤": r"\le ", "⩽": r"\le ", "≥": r"\ge ", "⩾": r"\ge ",
-    "≠": r"\neq ", "≈": r"\approx ", "±": r"\pm ", "∓": r"\mp ", "∪": r"\cup ", "∩": r"\cap ",
-    "∈": r"\in ", "∅": r"\emptyset ", "∖": r"\setminus ", "°": r"^\circ ", "º": r"^\circ ",
-    "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "γ": r"\gamma ", "λ": r"\lambda ",
-    "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}", "ℕ": r"\mathbb{N}",
-    "⟨": "(", "⟩": ")", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'",
-    "′": "'", "\u200b": "", "\ufeff": "", "\u2061": "", "\u2062": "",
-}  # fmt: skip
-_TRANSLATION = str.maketrans(_SIGNS)
-_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ"
-_SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉₊₋₍₎"
-_RAISED = str.maketrans(_SUPERSCRIPTS, "0123456789+-()n")
-_LOWERED = str.maketrans(_SUBSCRIPTS, "0123456789+-()")
-_RAISED_RUN = re.compile(f"[{_SUPERSCRIPTS}]+")
-_LOWERED_RUN = re.compile(f"[{_SUBSCRIPTS}]+")
-_VULGAR_FRACTION = re.compile("[¼-¾⅐-⅞↉]")
-_ROOT = re.compile(r"([√∛∜])\s*(\d+(?:\.\d+)?|\\[A-Za-z]+|[A-Za-z]|\([^()]*\)|\{[^{}]*\})")
-_ROOT_COMMANDS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
+from rewardhub_math.characters import to_ascii
 
 # What a LaTeX command is replaced by; commands that are not here stay.
 _COMMANDS = {
-    **dict.fromkeys(
-        "left right mleft mright big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle "
-        "textstyle limits nolimits phantom hfill centering".split(),
-        "",
-    ),
+    **dict.fromkeys(["left", "right", "mleft", "mright", "displaystyle", "textstyle"], ""),
+    **dict.fromkeys(["big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr"], ""),
+    **dict.fromkeys(["biggl", "biggr", "limits", "nolimits", "phantom", "centering"], ""),
     **dict.fromkeys(["quad", "qquad", ",", ";", ":", " ", ">", "enspace", "thinspace"], " "),
     **dict.fromkeys(["dfrac", "tfrac", "cfrac"], r"\frac"),
     **dict.fromkeys(["dbinom", "tbinom"], r"\binom"),
     **dict.fromkeys(["leq", "leqslant", "leqq"], r"\le"),
     **dict.fromkeys(["geq", "geqslant", "geqq"], r"\ge"),
-    **dict.fromkeys(
-        "textbf textit textrm textnormal textsf texttt mbox hbox mathrm mathbf mathit".split(),
-        r"\text",
-    ),
+    **dict.fromkeys(["textbf", "textit", "textrm", "textnormal", "textsf", "texttt"], r"\text"),
+    **dict.fromkeys(["mbox", "hbox", "mathrm", "mathbf", "mathit"], r"\text"),
     **dict.fromkeys(["lvert", "rvert", "vert"], "|"),
     **dict.fromkeys(["langle", "lparen"], "("),
     **dict.fromkeys(["rangle", "rparen"], ")"),
@@ -106,13 +81,13 @@ _BOX = re.compile(r"\\f?box(?:ed)?\s*\{")
 def tidy(text: str) -> str:
     r"""``text`` in the one spelling that the comparison knows.
 
-    ``tidy("−\\dfrac{1}{2}") == tidy("$-1/2$.") == "-1/2"``. Idempotent on plain
+    ``tidy("-\\dfrac{1}{2}") == tidy("$-1/2$.") == "-1/2"``. Idempotent on plain
     numbers; anything unknown is left as it is.
     """
     if text.isdecimal() and text.isascii():
         return text
     if not text.isascii():
-        text = _to_ascii(text)
+        text = to_ascii(text)
     text = unwrap(text)
     if "$" in text:
         text = _INLINE_MATH.sub(r" \1 ", text)
@@ -138,9 +113,9 @@ def unwrap(text: str) -> str:
             return text
         for opening, closing in _WRAPPERS:
             inside = text[len(opening) : -len(closing)]
-            if text.startswith(opening) and text.endswith(closing) and inside.strip():
-                if opening not in inside and closing not in inside:
-                    text = inside
+            wrapped = text.startswith(opening) and text.endswith(closing) and inside.strip()
+            if wrapped and opening not in inside and closing not in inside:
+                text = inside
         box = _BOX.match(text)
         if box and closing_brace(text, box.end()) == len(text) - 1:
             text = text[box.end() : -1]
@@ -158,21 +133,6 @@ def closing_brace(text: str, start: int) -> int:
         if depth == 0:
             return brace.start()
     return -1
-
-
-def _to_ascii(text: str) -> str:
-    text = _RAISED_RUN.sub(lambda m: f"^{{{m[0].translate(_RAISED)}}}", text)
-    text = _LOWERED_RUN.sub(lambda m: f"_{{{m[0].translate(_LOWERED)}}}", text)
-    text = _VULGAR_FRACTION.sub(lambda m: " " + unicodedata.normalize("NFKC", m[0]), text)
-    text = _ROOT.sub(_root, text.translate(_TRANSLATION))
-    return unicodedata.normalize("NFKC", text)
-
-
-def _root(match: re.Match[str]) -> str:
-    inside = match[2]
-    if inside[0] in "({":
-        inside = inside[1:-1]
-    return f"{_ROOT_COMMANDS[match[1]]}{{{inside}}}"
 
 
 def _plain_commands(text: str) -> str:

@@ -67,10 +67,14 @@ _MULTIPLES = {
     "dozen": 12,
 }  # fmt: skip
 _NOT_A_LABEL = frozenset(
-    "and or not no never nor neither either maybe perhaps possibly otherwise except without "
-    "times plus minus over divided squared cubed pi sin cos tan cot sec csc log ln exp sqrt mod "
-    "base if when where unless wrong false incorrect least most more less than than at to "
-    "half third quarter i e x y z n k a b c d p q r t u v w".split()
+    [
+        *("and", "or", "not", "no", "never", "nor", "neither", "either", "otherwise", "if", "when"),
+        *("maybe", "perhaps", "possibly", "except", "without", "where", "unless", "wrong", "false"),
+        *("incorrect", "least", "most", "more", "less", "than", "at", "to", "half", "third"),
+        *("quarter", "times", "plus", "minus", "over", "divided", "squared", "cubed", "base"),
+        *("pi", "sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "exp", "sqrt", "mod"),
+        *"abcdeiknpqrtuvwxyz",
+    ]
 )
 _SHAPED = re.compile(r"(?:square|sq\.?|cubic|cu\.?)\s+(\w+)|(\w+?)(?:\s+squared|\s+cubed)")
 _POWER = re.compile(r"\^\{?([23])\}?$")

@@ -1,6 +1,7 @@
 """Tables of forms, each compared both ways round: the verdict must not depend on the side."""
 
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,7 +33,13 @@ SAME = {
     "minus half": [r"-\frac{1}{2}", r"\frac{-1}{2}", r"\frac{1}{-2}", "-0.5", "-1/2", "(-1)/2"],
     "mixed": [r"1\frac{4}{5}", "9/5", "1.8", "1 4/5", r"\frac95", "1⅘"],
     "third": [r"\frac{1}{3}", "0.333333", "0.3333333333", r"0.\overline{3}", "0.(3)", "33.3333%"],
-    "scientific": ["1.5e10", r"1.5 \times 10^{10}", "1.5*10^10", "15,000,000,000", "1.5×10¹⁰"],
+    "scientific": [
+        "1.5e10",
+        r"1.5 \times 10^{10}",
+        "1.5*10^10",
+        "15,000,000,000",
+        "1.5\u00d710\u00b9\u2070",
+    ],
     "tiny": [".0000672", "6.72e-5", r"6.72 \times 10^{-5}", "0.0000672"],
     "tinier": ["1e-9", "0.000000001", "10^{-9}", r"\frac{1}{10^9}"],
     "huge": ["2^{100}", "1267650600228229401496703205376", "1.2676506e30"],
@@ -45,7 +52,7 @@ SAME = {
     "ratio": ["3:4", "6:8"],
     "half line": [r"(2,\infty)", "x>2", "2<x", r"x \in (2,\infty)", "(2, infinity)", "(2,∞)"],
     "interval": ["[-2,7]", r"-2\le x\le7", r"7 \ge x \ge -2", "-2<=x<=7", r"x\in[-2,7]"],
-    "unicode interval": ["−2 ≤ x ≤ 7", r"\left[-2,7\right]"],
+    "unicode interval": ["\u22122 ≤ x ≤ 7", r"\left[-2,7\right]"],
     "union": [r"(-\infty,2)\cup(3,\infty)", r"x<2 \text{ or } x>3", r"(3,\infty)\cup(-\infty,2)"],
     "irrational interval": [r"\left(-\sqrt{3}, \sqrt{3}\right)", r"-\sqrt3 < x < \sqrt3"],
     "touching intervals": [r"(0,1]\cup[1,2)", "(0,2)"],
@@ -99,7 +106,8 @@ DIFFERENT = [
     ("16386.16", "16386.17"), ("3.14", "3.14159"), ("3.14", r"\pi"), ("0.333", "1/3"),
     (r"10^{-9}\pi", r"2\cdot10^{-9}\pi"), (r"4\sqrt2", "4"), (r"\sqrt{2}", r"\sqrt{3}"),
     ("5 meters", "5 feet"), ("5 cm", "5 m"), ("$5", "€5"), ("5 million", "5"),
-    ("28%", "0.28%"), ("0.5%", "0.5"), ("12 apples", "13 apples"), (r"2\pi\text{ cm}", r"2\pi\text{ m}"),
+    ("28%", "0.28%"), ("0.5%", "0.5"), ("12 apples", "13 apples"),
+    (r"2\pi\text{ cm}", r"2\pi\text{ m}"),
     ("2t", "2"), ("5m", "5"), ("2xy", "2"), ("x", "5"), ("x", "y"), ("2x", "x"), ("x^2", "x^3"),
     ("204_5", "204_7"), ("204_5", "54"), ("54_{10}", "204_5"),
     ("32, 349", "32349"), ("1,2,3", "1,2"), ("1,2", "1,3"), ("7 8", "15"), ("7 8", "8"),
@@ -120,7 +128,7 @@ DIFFERENT = [
 ]  # fmt: skip
 
 
-def verdict(answer: str, reference: str, **options: int) -> Verdict:
+def verdict(answer: str, reference: str, **options: Any) -> Verdict:
     settled = settle(read(answer), read(reference), Settings(**options))
     return settled or compare_symbolically(answer, reference, **options)
 
