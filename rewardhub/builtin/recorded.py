@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import field_validator
+
 from rewardhub.contracts import Grader
 from rewardhub.errors import TaskError
-from rewardhub.records import Score, Trajectory
+from rewardhub.records import TOLERANCE, Score, Trajectory
 
 
 class Recorded(Grader):
@@ -24,7 +26,14 @@ class Recorded(Grader):
     offset: float = 0.0
     """The recorded number that means 0."""
     scale: float = 1.0
-    """How far above ``offset`` the recorded number lies that means 1."""
+    """How far above ``offset`` the recorded number lies that means 1; below it if negative."""
+
+    @field_validator("scale")
+    @classmethod
+    def _has_a_direction(cls, scale: float) -> float:
+        if not scale:
+            raise ValueError("`scale` is not 0: it is how far 0 and 1 lie apart")
+        return scale
 
     def grade(self, trajectory: Trajectory) -> Score:
         """Return the recorded value."""
@@ -35,7 +44,10 @@ class Recorded(Grader):
             value = value[name]
         if not isinstance(value, bool | int | float):
             raise TaskError(f"the recorded `{self.key}` is no number: {value!r:.80}")
-        number = (float(value) - self.offset) / self.scale
-        if not 0.0 <= number <= 1.0:
+        try:
+            number = (value - self.offset) / self.scale
+        except OverflowError:  # JSON has whole numbers of any length
+            raise TaskError(f"the recorded `{self.key}` is too large a number") from None
+        if not -TOLERANCE <= number <= 1.0 + TOLERANCE:
             raise TaskError(f"the recorded `{self.key}` is {value}, which makes {number:g}")
         return Score.of(number, f"recorded `{self.key}`: {value}")

@@ -40,7 +40,7 @@ COMMANDS = (
     _Command("plugins", f"{_CLI}.lists:plugins", "List the plugins, or show one."),
     _Command("readers", f"{_CLI}.lists:readers", "List the file formats that can be read."),
     _Command("specs", f"{_CLI}.lists:specs", "List the reward specs that packs ship."),
-    _Command("new", f"{_CLI}.new:app", "Begin a new pack."),
+    _Command("new", f"{_CLI}.pack:app", "Begin a new pack."),
 )
 """The commands that rewardhub brings; packs add theirs with a `CommandCard`."""
 
@@ -85,17 +85,24 @@ def _name_only() -> None:
     """Stand for a command in the list of commands."""
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"rewardhub {version('rewardhub-core')}")
+        raise typer.Exit
+
+
 def _options(
     *,
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Say which version this is.")
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_say_version, help="Say which version this is."
+        ),
     ] = False,
 ) -> None:
-    if version:
-        from importlib.metadata import version as version_of
-
-        typer.echo(f"rewardhub {version_of('rewardhub-core')}")
-        raise typer.Exit
+    """Take the options of rewardhub itself."""
 
 
 def _plugin_commands(called: str) -> Iterator[_Command]:

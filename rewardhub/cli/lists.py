@@ -32,7 +32,7 @@ readers = command_app()
 specs = command_app()
 
 Described = dict[str, Any]
-_Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one.")]
+_Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one.")]
 
 
 @command(graders, "graders")
@@ -51,11 +51,14 @@ def list_plugins(session: Session, name: _Name = None) -> ExitCode:
     if name is not None:
         if name not in known:
             raise UnknownNameError("plugin", name, known)
-        return _show_one(session, _plugin(session.registry, known[name], in_full=True))
-    found = [
-        _plugin(session.registry, each, in_full=session.verbose) for each in known.values()
-    ]
-    return _show_all(session, found, ("name", "distribution", "version", "state", "brings"))
+        return _show_one(session, _plugin(session.registry, known[name]))
+    found = [_plugin(session.registry, each) for each in known.values()]
+    code = _show_all(session, found, ("name", "distribution", "version", "state", "brings"))
+    if session.verbose and not session.as_json:
+        for each in found:
+            if each["error"]:
+                session.show(f"\n{each['name']}:\n{each['error']}")
+    return code
 
 
 @command(readers, "readers")
@@ -125,15 +128,15 @@ def _near(name: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
 
 
-def _plugin(registry: Registry, source: PluginSource, *, in_full: bool) -> Described:
+def _plugin(registry: Registry, source: PluginSource) -> Described:
     brings: dict[str, list[str]] = {}
     for kind in CARD_KINDS:
         names = [each.card.name for each in registry.all(kind).values() if each.owner is source]
         if names:
             brings[kind.kind] = names
-    error = source.error or ""
-    told = error if in_full else (error.splitlines() or [""])[-1]
-    state = "blocked" if source.blocked else f"broken: {told}" if error else "ok"
+    state = "blocked" if source.blocked else "ok"
+    if source.error:
+        state = f"broken: {source.error.splitlines()[-1]}"
     return {
         "name": _near(source.name),
         "distribution": "" if _is_loose(source) else source.distribution,
@@ -198,6 +201,7 @@ def _show_one(session: Session, one: Described) -> ExitCode:
     options = one.pop("options", None)
     show_line(session.console, one.pop("name"), style="bold")
     doc = one.pop("doc", "")
+    error = one.pop("error", None)
     if doc:
         show_line(session.console, f"\n{doc}\n")
     facts = {name: _fact(value) for name, value in one.items()}
@@ -205,6 +209,8 @@ def _show_one(session: Session, one: Described) -> ExitCode:
     for name, fact in facts.items():
         if fact:
             show_line(session.console, f"  {name:<{width}}  {fact}")
+    if error:
+        show_line(session.console, f"\n{error}")
     if options is not None:
         _show_options(session, options)
     return ExitCode.OK

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -22,9 +24,17 @@ _MEMORY_SECONDS = 10.0
 
 
 class Pace:
-    """How fast a run is, and when it will be done, from what it did in the last ten seconds."""
+    """How fast a run is, and when it will be done, from what it did in the last ten seconds.
 
-    def __init__(self) -> None:
+    Args:
+        measurable: whether the size of the files says how much there is to read.
+
+    Attributes:
+        share: how much is done, from 0 to 1; None where that cannot be said.
+    """
+
+    def __init__(self, *, measurable: bool) -> None:
+        self._measurable = measurable
         self._seen: deque[tuple[float, int, float]] = deque()
         self.share: float | None = None
 
@@ -33,9 +43,8 @@ class Pace:
         rows = progress.rows
         under_way = rows + progress.waiting
         done_bytes = progress.bytes_read * rows / under_way if under_way else 0.0
-        # Compressed files give more bytes than they have: then nothing says how much is left.
-        known = 0 < progress.bytes_total and progress.bytes_read <= progress.bytes_total
-        self.share = done_bytes / progress.bytes_total if known else None
+        if self._measurable and progress.bytes_total:
+            self.share = min(1.0, done_bytes / progress.bytes_total)
         self._seen.append((progress.seconds, rows, self.share or 0.0))
         while progress.seconds - self._seen[0][0] > _MEMORY_SECONDS and len(self._seen) > 2:
             self._seen.popleft()
@@ -61,12 +70,13 @@ class ProgressView:
     """Shows the reports of a run. Enter it before the run, and leave it after.
 
     Args:
+        inputs: the files that are read.
         quiet: show nothing.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, inputs: Iterable[Path], *, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._pace = Pace()
+        self._pace = Pace(measurable=all(_is_plain(path) for path in inputs))
         self._live: Live | None = None
         self._last_line = 0.0
 
@@ -115,6 +125,8 @@ class ProgressView:
     def _facts(self, progress: Progress) -> list[str]:
         """Return what there is to say, the most important first."""
         pace, tally = self._pace, progress.tally
+        if not progress.rows:
+            return ["starting"]
         facts = [counted(progress.rows, "row")]
         if pace.share is not None:
             facts.append(f"{pace.share:.0%}")
@@ -128,6 +140,12 @@ class ProgressView:
         if progress.blocked_by is not None:
             facts.append(f"waiting for {progress.blocked_by}")
         return facts
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether a file is JSON lines as they are: a compressed one gives more than its size."""
+    with path.open("rb") as file:
+        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
 
 def _clock(seconds: float) -> str:

@@ -87,7 +87,8 @@ def _execute(
         cache=how.cache,
         isolate=True,
     )
-    with engine, ProgressView(quiet=session.quiet) as view:
+    files = [each.path for each in plan.inputs]
+    with engine, ProgressView(files, quiet=session.quiet) as view:
         run = Run(
             engine,
             plan,

@@ -36,7 +36,7 @@ app = command_app()
 def score(
     session: Session,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Files of trajectories.")
+        list[Path], typer.Argument(metavar="FILE", help="Files of trajectories.")
     ],
     reward: RewardOption,
     out: OutOption = None,

@@ -24,7 +24,11 @@ class Batcher:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def grade(self, trajectory: Trajectory) -> Score:
-        """Return the Score of one trajectory, graded together with its neighbours."""
+        """Return the Score of one trajectory, graded together with its neighbours.
+
+        Raises:
+            LimitError: if it breaks a limit by itself.
+        """
         card = self._runner.entry.card
         tokens = sum(len(step.text) for step in trajectory.steps) // 4
         if card.max_tokens is not None and self._tokens + tokens > card.max_tokens:
@@ -60,20 +64,33 @@ class Batcher:
                 raise
             return
         for (_, future), score in zip(batch, scores, strict=True):
-            if not future.done():
+            if future.done():
+                continue
+            if isinstance(score, LimitError):
+                future.set_exception(score)
+            else:
                 future.set_result(score)
 
 
-async def grade_split(runner: Runner, trajectories: Sequence[Trajectory], run: Run) -> list[Score]:
-    """Return one Score for each trajectory; a batch that raises is halved until it stands alone."""
+async def grade_split(
+    runner: Runner, trajectories: Sequence[Trajectory], run: Run
+) -> list[Score | LimitError]:
+    """Return what becomes of each trajectory: its Score, or the limit that it breaks by itself.
+
+    A batch that raises is halved until the row at fault stands alone.
+    """
     try:
-        return await run(runner, trajectories)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # it becomes a Score
+        return list(await run(runner, trajectories))
+    except Exception as error:  # noqa: BLE001  # it becomes a Score, or a limit
         if len(trajectories) == 1:
-            try:
-                return [score_of_error(error, runner.entry, 0.0)]
-            except LimitError:
-                return [score_of_error(RuntimeError(str(error)), runner.entry, 0.0)]
+            return [_alone(error, runner)]
     middle = len(trajectories) // 2
     first = await grade_split(runner, trajectories[:middle], run)
     return first + await grade_split(runner, trajectories[middle:], run)
+
+
+def _alone(error: Exception, runner: Runner) -> Score | LimitError:
+    try:
+        return score_of_error(error, runner.entry, 0.0)
+    except LimitError as limit:
+        return limit

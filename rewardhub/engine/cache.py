@@ -109,7 +109,7 @@ class Cache:
                 connection = self._open()
                 rows = connection.execute(statement, parameters).fetchall()
                 connection.commit()
-            except sqlite3.OperationalError as error:
+            except (sqlite3.OperationalError, OSError) as error:
                 # Busy, read-only or full: the Score is graded instead.
                 log.warning("the score cache %s is not usable: %s", self.path, error)
                 self._off = "locked" not in str(error)
@@ -138,9 +138,13 @@ class Cache:
                 self._connection.close()
             self._connection = None
         aside = self.path.with_suffix(f".broken-{time.time_ns()}")
-        with contextlib.suppress(FileNotFoundError):
-            self.path.rename(aside)
-        for extra in ("-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                self.path.with_name(self.path.name + extra).unlink()
+        try:
+            with contextlib.suppress(FileNotFoundError):  # another process was quicker
+                self.path.rename(aside)
+            for extra in ("-wal", "-shm"):
+                self.path.with_name(self.path.name + extra).unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("the score cache %s is broken (%s) and stays: %s", self.path, why, error)
+            self._off = True
+            return
         log.warning("the score cache is set aside as %s (%s); a new one begins", aside, why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any
@@ -18,6 +19,7 @@ from rewardhub.engine.rows import Cell, Pending, pending_of
 from rewardhub.engine.tally import Tally
 from rewardhub.engine.worker import id_hash, ledger_line
 from rewardhub.engine.workers import Result
+from rewardhub.engine.workers.launch import last_line
 from rewardhub.records import Reward, read_reward, read_trajectory
 
 _CHUNK = Limits(None, None, 4096)
@@ -29,6 +31,10 @@ class Conveyor:
 
     All of it happens on the run's own thread: whatever ends elsewhere puts a call into
     ``events``, and the run makes these calls.
+
+    Attributes:
+        events: calls for the run's thread to make.
+        at_work: how many rows workers have to grade.
 
     Args:
         engine: grades; made with ``isolate=True``.
@@ -47,14 +53,19 @@ class Conveyor:
         note_pace: Callable[[float, int], None],
     ) -> None:
         self.events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self.parked = 0
+        self.at_work = 0
         self._engine = engine
         self._plan = plan
         self._index = index
         self._then = then
         self._note_pace = note_pace
-        self._groups = engine.new_groups()
+        self._groups = engine.new_groups(index.members)
         self._keep = engine.registry.has_observers or self._groups is not None
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether rows may wait for others that are not read yet."""
+        return self._groups is not None
 
     def send(self, slot: Slot) -> None:
         """Let workers grade the rows of a slot."""
@@ -63,6 +74,29 @@ class Conveyor:
             self._submit(slot, good)
         else:
             self.wake()
+
+    def count_groups(self, slots: Iterable[Slot]) -> None:
+        """Count the members of every group before the first row is graded.
+
+        A group whose size nobody declared is then complete as soon as its last member arrives,
+        wherever in the input that is. Rows that cannot be read fail later, when they are graded.
+        """
+        under_way: deque[Future[Result]] = deque()
+        for slot in slots:
+            blobs = [b"G", self._head(slot.source)]
+            for cell in slot.cells:
+                if cell.failure is None:
+                    blobs += [cell.number.to_bytes(8, "little"), cell.data]
+            under_way.append(self._engine.pool().submit(wire.pack(blobs), limits=_CHUNK))
+            if len(under_way) > 4 * self._engine.workers:
+                self._count(under_way.popleft())
+        while under_way:
+            self._count(under_way.popleft())
+
+    def _count(self, counted: Future[Result]) -> None:
+        result = counted.result()
+        if result.end == "reply":
+            self._index.count_members(wire.from_bytes(result.payload))
 
     def wake(self) -> None:
         """Let the run look around."""
@@ -75,7 +109,7 @@ class Conveyor:
             return
         waiting = list(slots)
         if all(slot.entered for slot in waiting):
-            self._engine.run_on_loop(lambda: self._engine.end_groups(groups))
+            self._engine.run_on_loop(groups.end)
             return
         timer = threading.Timer(0.05, lambda: self.events.put(lambda: self.end(waiting)))
         timer.daemon = True
@@ -87,6 +121,7 @@ class Conveyor:
             blobs.append(cell.number.to_bytes(8, "little"))
             blobs.append(cell.data)
             blobs.append(self._index.previous(slot.source, cell.number))
+        self.at_work += len(cells)
         self._job(blobs, _CHUNK, lambda result: self._receive(slot, cells, result))
 
     def _job(self, blobs: list[bytes], limits: Limits, receive: Callable[[Result], None]) -> None:
@@ -114,6 +149,7 @@ class Conveyor:
         )
 
     def _receive(self, slot: Slot, cells: list[Cell], result: Result) -> None:
+        self.at_work -= len(cells)
         if result.end != "reply":
             self._again(slot, cells)
             return
@@ -155,10 +191,9 @@ class Conveyor:
             self._submit(slot, [slot.alone.popleft()])
 
     def _parsed(self, slot: Slot, cell: Cell, result: Result) -> None:
-        if result.end == "raised":
-            raise RuntimeError(f"A worker broke while it read row {cell.number}:\n{result.detail}")
         if result.end != "reply":
-            cell.failure = f"the row could not be read: the reader {result.detail}"
+            how = "broke: " + last_line(result.detail) if result.end == "raised" else result.detail
+            cell.failure = f"the row could not be read: the reader {how}"
             self._next_alone(slot)
             return
         kind, body = wire.unpack(result.payload)
@@ -169,9 +204,11 @@ class Conveyor:
         trajectory = read_trajectory(body)
         cell.identity = id_hash(trajectory.id)
         pending = Pending.new(self._engine.reward, trajectory, cell.data)
-        self._wait_for(slot, cell, pending).add_done_callback(
-            lambda _: self.events.put(lambda: self._next_alone(slot))
-        )
+        graded = self._wait_for(slot, cell, pending)
+        if self.has_groups:  # it may wait for one of those that have not been tried yet
+            self._next_alone(slot)
+        else:
+            graded.add_done_callback(lambda _: self.events.put(lambda: self._next_alone(slot)))
 
     # --- what a worker cannot finish --------------------------------------------------------------
 
@@ -186,9 +223,6 @@ class Conveyor:
             pending.course, pending.trajectory, self._groups, pending.known
         )
         cell.trajectory = pending.trajectory
-        if self._groups is not None:
-            self.parked += 1
-            cell.parked = True
         future.add_done_callback(
             lambda done: self.events.put(lambda: self._graded(slot, cell, pending, done))
         )
@@ -198,12 +232,10 @@ class Conveyor:
         if done.cancelled():
             return
         cell.reward = done.result()
+        cell.known = pending.known
         cell.line = ledger_line(
             pending.trajectory, cell.reward, slot.source, cell.number, pending.digest
         )
-        if cell.parked:
-            self.parked -= 1
-            cell.parked = False
 
 
 def reward_in(line: bytes) -> Reward:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from rewardhub.contracts import Limits, Workers
 from rewardhub.engine import wire
-from rewardhub.engine.batching import Batcher, Run, grade_split
+from rewardhub.engine.batching import Batcher, grade_split
 from rewardhub.engine.cache import Cache, is_cacheable, key_of
 from rewardhub.engine.faults import Attempt, LimitRule, SlowMachineError, with_retries
 from rewardhub.engine.grade import Runner, score_of_error
+from rewardhub.engine.patience import in_thread, patiently
 from rewardhub.engine.workers import Result, WorkerPool
 from rewardhub.errors import InfrastructureError, LimitError
 from rewardhub.records import Score, Trajectory, read_score
@@ -39,7 +40,7 @@ class Dispatch:
         self.rule = LimitRule()
         self._pool = pool
         self._cache = cache
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="rewardhub-grader")
+        self._threads = asyncio.Semaphore(THREADS)
         self._batchers: dict[int, Batcher] = {}
 
     async def grade(self, runner: Runner, trajectory: Trajectory) -> Score:
@@ -57,17 +58,32 @@ class Dispatch:
 
     async def _grade(self, runner: Runner, trajectory: Trajectory) -> Score:
         attempt = self._attempt(runner)
-        return await with_retries(
-            lambda: self.rule.grade(runner.entry, trajectory, attempt), asyncio.sleep
-        )
+
+        async def grade() -> list[Score]:
+            return [await self.rule.grade(runner.entry, trajectory, attempt)]
+
+        return (await with_retries(grade, asyncio.sleep))[0]
 
     async def grade_group(self, runner: Runner, members: list[Trajectory]) -> list[Score]:
         """Return one Score for each member of a complete group."""
-        return await _grade_whole(runner, members, self._run_many)
+        entry = runner.entry
+        cache = self._cache if is_cacheable(entry) else None
+        if cache is None:
+            return await with_retries(lambda: self._group(runner, members), asyncio.sleep)
+        key = key_of(entry, tuple(members), runner.resources)
+        kept = [cache.get(f"{key}:{place}") for place in range(len(members))]
+        known = [score for score in kept if score is not None]
+        if len(known) == len(members):
+            return known
+        scores = await with_retries(lambda: self._group(runner, members), asyncio.sleep)
+        for place, score in enumerate(scores):
+            cache.put(f"{key}:{place}", score)
+        return scores
 
     def close(self) -> None:
-        """Let go of the threads; one that hangs is left behind."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Forget what belongs to the loop, which ends; a thread that hangs is left behind."""
+        self._threads = asyncio.Semaphore(THREADS)
+        self._batchers.clear()
 
     def _attempt(self, runner: Runner) -> Attempt:
         if runner.entry.card.signature.shape == "grade_batch":
@@ -88,16 +104,15 @@ class Dispatch:
     def _on_thread(self, runner: Runner) -> Attempt:
         async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
             del alone
-            loop = asyncio.get_running_loop()
-            work = loop.run_in_executor(self._threads, runner.grade, trajectory)
-            return await _patiently(work, runner.entry)
+            async with self._threads:
+                return await _in_time(in_thread(runner.grade, trajectory), runner.entry)
 
         return attempt
 
     def _on_loop(self, runner: Runner) -> Attempt:
         async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
             del alone
-            return await _patiently(runner.agrade(trajectory), runner.entry)
+            return await _in_time(runner.agrade(trajectory), runner.entry)
 
         return attempt
 
@@ -105,38 +120,70 @@ class Dispatch:
         batcher = self._batchers.setdefault(id(runner), Batcher(runner, self._run_many))
 
         async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
-            if alone:
-                return (await grade_split(runner, [trajectory], self._run_many))[0]
-            return await batcher.grade(trajectory)
+            if not alone:
+                return await batcher.grade(trajectory)
+            (score,) = await grade_split(runner, [trajectory], self._run_many)
+            if isinstance(score, LimitError):
+                raise score
+            return score
 
         return attempt
 
+    async def _group(self, runner: Runner, members: list[Trajectory]) -> list[Score]:
+        """Grade a group. A member whose text breaks limits by itself is judged without the others.
+
+        Its text must not unscore its siblings, nor itself: see `LimitRule`.
+        """
+        entry = runner.entry
+        too_much = ""
+        try:
+            if entry.identity not in self.rule.broken:
+                return await self._run_many(runner, members)
+        except LimitError as error:
+            too_much = str(error)
+        except Exception as error:  # noqa: BLE001  # it becomes a Score
+            return [score_of_error(error, entry, 0.0) for _ in members]
+        heavy = await self._heavy_members(runner, members)
+        rest = [member for member in members if id(member) not in heavy]
+        if len(rest) == len(members):
+            broken = RuntimeError(f"no member by itself, but all together {too_much}")
+            return [score_of_error(broken, entry, 0.0) for _ in members]
+        scores = iter(await self._group(runner, rest) if rest else ())
+        return [heavy.get(id(member)) or next(scores) for member in members]
+
+    async def _heavy_members(
+        self, runner: Runner, members: Sequence[Trajectory]
+    ) -> dict[int, Score]:
+        """Return the Scores of the members that break limits by themselves, by `id`."""
+        hits: Counter[int] = Counter()
+
+        async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
+            del alone
+            try:
+                (score,) = await self._run_many(runner, [trajectory])
+            except LimitError:
+                hits[id(trajectory)] += 1
+                raise
+            except Exception as error:  # noqa: BLE001  # it becomes a Score
+                return score_of_error(error, runner.entry, 0.0)
+            return score
+
+        scores = {
+            id(member): await self.rule.grade(runner.entry, member, attempt) for member in members
+        }
+        broken = runner.entry.identity in self.rule.broken
+        return {member: score for member, score in scores.items() if broken or hits[member] > 1}
+
     async def _run_many(self, runner: Runner, trajectories: Sequence[Trajectory]) -> list[Score]:
         if runner.where == "loop":
-            return await _patiently(runner.agrade_many(trajectories), runner.entry)
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._threads, runner.grade_many, trajectories)
-        return await _patiently(work, runner.entry)
+            return await _in_time(runner.agrade_many(trajectories), runner.entry)
+        async with self._threads:
+            return await _in_time(in_thread(runner.grade_many, trajectories), runner.entry)
 
 
-async def _grade_whole(runner: Runner, members: list[Trajectory], run: Run) -> list[Score]:
-    """Return one Score for each member; a group that raises fails as a whole."""
-    try:
-        return await run(runner, members)
-    except LimitError as error:
-        broken = RuntimeError(str(error))
-        return [score_of_error(broken, runner.entry, 0.0) for _ in members]
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # it becomes a Score
-        return [score_of_error(error, runner.entry, 0.0) for _ in members]
-
-
-async def _patiently(work: Awaitable[T], entry: Entry) -> T:
+async def _in_time(work: Awaitable[T], entry: Entry) -> T:
     default = entry.card.limits.wall_seconds == entry.limits.wall_seconds
-    seconds = PATIENCE if default else entry.limits.wall_seconds
-    try:
-        return await asyncio.wait_for(work, seconds)
-    except TimeoutError:
-        raise LimitError("wall", f"took more than {seconds:g} s") from None
+    return await patiently(work, PATIENCE if default else entry.limits.wall_seconds)
 
 
 def score_of_result(result: Result, entry: Entry) -> Score:
@@ -156,8 +203,15 @@ def score_of_result(result: Result, entry: Entry) -> Score:
         score = Score.fail(reason, fault="grader", evidence=evidence)
         return score.signed(entry.use, result.seconds)
     if result.slow_machine:
-        raise SlowMachineError(result.end, result.detail)
-    raise LimitError(result.end, result.detail)
+        raise SlowMachineError(result.end, how_it_ended(result))
+    raise LimitError(result.end, how_it_ended(result))
+
+
+def how_it_ended(result: Result) -> str:
+    """Return in a few words how work went over a limit."""
+    first, _, trace = result.detail.partition("\n")
+    said = trace.rstrip().rpartition("MemoryError: ")[2] if "MemoryError: " in trace else ""
+    return said.strip().partition("\n")[0] or first
 
 
 class PoolWorkers(Workers):
@@ -177,7 +231,7 @@ class PoolWorkers(Workers):
             return value
         if result.end == "raised":
             raise RuntimeError(result.detail)
-        raise LimitError(result.end, result.detail)
+        raise LimitError(result.end, how_it_ended(result))
 
     def limited(
         self, *, cpu_seconds: float | None = None, wall_seconds: float | None = None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,7 +28,7 @@ from rewardhub.engine.graders import (
     spec_for,
     specs_of,
 )
-from rewardhub.engine.groups import Groups
+from rewardhub.engine.groups import Groups, Member
 from rewardhub.engine.resources import SharedResources
 from rewardhub.engine.worker import manifest_of
 from rewardhub.engine.workers import WorkerPool
@@ -36,8 +38,13 @@ from rewardhub.records import Reward, Score, Trajectory
 from rewardhub.spec import load
 from rewardhub.spec.model import RewardSpec, Route, Spec
 
+log = logging.getLogger(__name__)
+
 WINDOW = 1024
 """How many trajectories are under way at most while their order is kept."""
+
+CLOSE_SECONDS = 5.0
+"""How long `Engine.close` waits for its loop."""
 
 RewardSource = RewardSpec | str | Path | Mapping[str, Any]
 """What rewards are made by: a resolved spec or route, the path of a file, or its content."""
@@ -73,7 +80,7 @@ class Engine:
         self.registry = discover() if registry is None else registry
         loaded = isinstance(reward, Spec | Route)
         self.reward: RewardSpec = reward if loaded else load(reward, self.registry)  # type: ignore[assignment, arg-type]
-        self.workers = workers or min(8, os.cpu_count() or 1)
+        self.workers = min(8, os.cpu_count() or 1) if workers is None else workers
         if self.workers < 1:
             raise UsageError(f"An engine has at least one worker, not {workers}.")
         self.cache = (Cache() if cache else None) if isinstance(cache, bool) else cache
@@ -96,30 +103,44 @@ class Engine:
     def open(self) -> Self:
         """Open graders and resources; done by the first use, too."""
         with self._lock:
-            if not self._opened:
+            if self._opened:
+                return self
+            here = {"thread", "loop"} | ({"inline"} if self._here is inline else set())
+            try:
                 self._shared.open()
-                here = {"thread", "loop"} | ({"inline"} if self._here is inline else set())
                 self._graders.open(here)
-                self._opened = True
+            except BaseException:
+                self.close()
+                raise
+            self._opened = True
         return self
 
     def close(self) -> None:
-        """Close graders, resources, workers and the loop; nothing is left behind."""
-        with self._lock:
-            self._graders.close()
-            if self._opened:
-                self._shared.close()
+        """End what is under way, and close workers, graders and resources.
+
+        All of it is closed, even if one of them raises.
+        """
+        with self._lock, ExitStack() as closing:
             self._opened = False
-            if self._pool is not None:
-                self._pool.close()
-                self._pool = None
-            self._dispatch.close()
-            if self._loop is not None and self._thread is not None:
-                self._loop.call_soon_threadsafe(self._loop.stop)
-                self._thread.join()
-                self._loop = self._thread = None
             if self.cache is not None:
-                self.cache.close()
+                closing.callback(self.cache.close)
+            closing.callback(self._shared.close)
+            closing.callback(self._graders.close)
+            if self._pool is not None:
+                closing.callback(self._pool.close)
+                self._pool = None
+            closing.callback(self._dispatch.close)
+            closing.callback(self._stop_loop)
+
+    def _stop_loop(self) -> None:
+        loop, thread = self._loop, self._thread
+        self._loop = self._thread = None
+        if loop is None or thread is None:
+            return
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(CLOSE_SECONDS)
+        if thread.is_alive():
+            log.warning("an `async` grader blocks the engine's loop, which is left behind")
 
     def __enter__(self) -> Self:
         return self.open()
@@ -139,13 +160,11 @@ class Engine:
 
         A group grader sees this trajectory alone; to compare attempts use `score_all`.
         """
-        started = self._start(trajectory)
-        return started if isinstance(started, Reward) else started.result()
+        return self._tell(trajectory, _wait(self._start(trajectory)))
 
     async def ascore(self, trajectory: Trajectory) -> Reward:
         """Return the reward of one trajectory, without blocking the running loop."""
-        started = self._start(trajectory)
-        return started if isinstance(started, Reward) else await asyncio.wrap_future(started)
+        return self._tell(trajectory, await _await(self._start(trajectory)))
 
     def score_all(self, trajectories: Iterable[Trajectory]) -> Iterator[Reward]:
         """Yield the reward of each trajectory, in their order, as soon as it is known.
@@ -153,34 +172,40 @@ class Engine:
         Groups close at their declared ``group_size``, or when the input ends.
         """
         groups = self.new_groups()
-        waiting: deque[Reward | Future[Reward]] = deque()
-        for trajectory in trajectories:
-            waiting.append(self._start(trajectory, groups))
-            while waiting and (isinstance(waiting[0], Reward) or self._is_full(waiting, groups)):
-                yield _wait(waiting.popleft())
-        if groups is not None:
-            self.run_on_loop(lambda: self.end_groups(groups))
-        while waiting:
-            yield _wait(waiting.popleft())
+        waiting: deque[_Started] = deque()
+        try:
+            for trajectory in trajectories:
+                waiting.append((trajectory, self._start(trajectory, groups)))
+                while _is_next(waiting, groups):
+                    done, reward = waiting.popleft()
+                    yield self._tell(done, _wait(reward))
+            if groups is not None:
+                self.run_on_loop(groups.end)
+            while waiting:
+                done, reward = waiting.popleft()
+                yield self._tell(done, _wait(reward))
+        finally:
+            _give_up(waiting)
 
     async def ascore_all(
         self, trajectories: Iterable[Trajectory] | AsyncIterator[Trajectory]
     ) -> AsyncIterator[Reward]:
         """Yield the reward of each trajectory, in their order, without blocking the loop."""
         groups = self.new_groups()
-        waiting: deque[Reward | Future[Reward]] = deque()
-        async for trajectory in _each(trajectories):
-            waiting.append(self._start(trajectory, groups))
-            while waiting and (isinstance(waiting[0], Reward) or self._is_full(waiting, groups)):
-                yield await _await(waiting.popleft())
-        if groups is not None:
-            self.run_on_loop(lambda: self.end_groups(groups))
-        while waiting:
-            yield await _await(waiting.popleft())
-
-    @staticmethod
-    def _is_full(waiting: deque[Any], groups: Groups | None) -> bool:
-        return groups is None and len(waiting) >= WINDOW
+        waiting: deque[_Started] = deque()
+        try:
+            async for trajectory in _each(trajectories):
+                waiting.append((trajectory, self._start(trajectory, groups)))
+                while _is_next(waiting, groups):
+                    done, reward = waiting.popleft()
+                    yield self._tell(done, await _await(reward))
+            if groups is not None:
+                self.run_on_loop(groups.end)
+            while waiting:
+                done, reward = waiting.popleft()
+                yield self._tell(done, await _await(reward))
+        finally:
+            _give_up(waiting)
 
     def _start(
         self, trajectory: Trajectory, groups: Groups | None = None
@@ -191,13 +216,14 @@ class Engine:
         if groups is not None:
             return self.finish(course, trajectory, groups)
         if isinstance(course, Reward):
-            return self._observe(trajectory, course)
+            return course
         waiting = self._graders.advance(course, trajectory, self._here)
         if not waiting and course.done:
-            return self._observe(trajectory, course.reward())
+            return course.reward()
         return self.finish(course, trajectory)
 
-    def _observe(self, trajectory: Trajectory, reward: Reward) -> Reward:
+    def _tell(self, trajectory: Trajectory, reward: Reward) -> Reward:
+        """Tell the observers, in output order."""
         if self._observed:
             self.registry.observe(trajectory, reward)
         return reward
@@ -217,58 +243,49 @@ class Engine:
             groups: the groups of the run; None: the trajectory is a group by itself.
             known: Scores of an earlier run that still hold, by part id.
         """
-        spec = spec_for(self.reward, trajectory.task)
         together = groups or Groups(self._dispatch.grade_group, ended=True)
-        self.run_on_loop(lambda: together.enter(spec, trajectory))
-        return self.submit(self._finish(course, trajectory, together, known))
+        member = Member(spec_for(self.reward, trajectory.task), trajectory)
+        self.run_on_loop(lambda: together.enter(member))
+        return self.submit(self._finish(course, member, together, known))
 
     async def _finish(
         self,
         course: Course | Reward,
-        trajectory: Trajectory,
+        member: Member,
         groups: Groups,
         known: Mapping[str, Score] | None,
     ) -> Reward:
-        spec = spec_for(self.reward, trajectory.task)
         try:
             if isinstance(course, Course):
-                await self._run(course, trajectory, groups, known)
+                await self._run(course, member, groups, known)
                 course = course.reward()
         finally:
-            groups.leave(spec, trajectory, self._graders.of(spec) if spec else {})
-        return self._observe(trajectory, course)
+            groups.leave(member)
+        return course
 
     async def _run(
-        self,
-        course: Course,
-        trajectory: Trajectory,
-        groups: Groups,
-        known: Mapping[str, Score] | None,
+        self, course: Course, member: Member, groups: Groups, known: Mapping[str, Score] | None
     ) -> None:
-        while waiting := self._graders.advance(course, trajectory, self._here, known):
-            grades = (self._grade(runner, trajectory, groups) for runner in waiting)
+        while waiting := self._graders.advance(course, member.trajectory, self._here, known):
+            grades = (self._grade(runner, member, groups) for runner in waiting)
             for runner, score in zip(waiting, await asyncio.gather(*grades), strict=True):
                 course.put(runner.entry, score)
 
-    async def _grade(self, runner: Runner, trajectory: Trajectory, groups: Groups) -> Score:
+    async def _grade(self, runner: Runner, member: Member, groups: Groups) -> Score:
         if runner.entry.card.signature.shape == "grade_group":
-            return await groups.grade(runner, trajectory)
-        return await self._dispatch.grade(runner, trajectory)
+            return await groups.grade(runner, member)
+        return await self._dispatch.grade(runner, member.trajectory)
 
     # --- groups ---------------------------------------------------------------------------------
 
-    def new_groups(self) -> Groups | None:
-        """Return the groups of one run, or None where no grader compares attempts."""
-        return Groups(self._dispatch.grade_group) if self._has_groups else None
+    @property
+    def compares(self) -> bool:
+        """Whether any grader compares the attempts of a group."""
+        return self._has_groups
 
-    def end_groups(self, groups: Groups) -> None:
-        """Note that the input has ended; on the engine's loop."""
-        runners = {
-            runner.entry.identity: runner
-            for spec in specs_of(self.reward)
-            for runner in self._graders.of(spec).values()
-        }
-        groups.end(runners)
+    def new_groups(self, size_of: Callable[[str], int | None] = lambda _: None) -> Groups | None:
+        """Return the groups of one run, or None where no grader compares attempts."""
+        return Groups(self._dispatch.grade_group, size_of=size_of) if self._has_groups else None
 
     # --- what runs beside -------------------------------------------------------------------------
 
@@ -324,6 +341,26 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
             task.cancel()
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         loop.close()
+
+
+_Started = tuple[Trajectory, Reward | Future[Reward]]
+
+
+def _is_next(waiting: deque[_Started], groups: Groups | None) -> bool:
+    """Whether the first reward is known, or has to be waited for before more is read."""
+    if not waiting:
+        return False
+    _, reward = waiting[0]
+    if isinstance(reward, Reward) or reward.done():
+        return True
+    return groups is None and len(waiting) >= WINDOW
+
+
+def _give_up(waiting: deque[_Started]) -> None:
+    """Cancel what nobody waits for any more."""
+    for _, reward in waiting:
+        if not isinstance(reward, Reward):
+            reward.cancel()
 
 
 def _wait(reward: Reward | Future[Reward]) -> Reward:

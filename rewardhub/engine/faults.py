@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -62,18 +62,22 @@ class LimitRule:
 
     async def grade(self, entry: Entry, trajectory: Trajectory, attempt: Attempt) -> Score:
         """Return the Score of ``trajectory``; never raises `LimitError`."""
-        if entry.identity in self.broken:
-            return self._grader_broke(entry)
+        try:
+            return await self._grade(entry, trajectory, attempt)
+        except SlowMachineError as error:
+            return _slow(entry, error)
+
+    async def _grade(self, entry: Entry, trajectory: Trajectory, attempt: Attempt) -> Score:
         hits: list[str] = []
         for alone in (False, True):
-            try:
-                return await attempt(trajectory, alone=alone)
-            except SlowMachineError as error:
-                return _slow(entry, error)
-            except LimitError as error:
-                hits.append(_how(error))
             if entry.identity in self.broken:
                 return self._grader_broke(entry)
+            try:
+                return await attempt(trajectory, alone=alone)
+            except SlowMachineError:
+                raise
+            except LimitError as error:
+                hits.append(_how(error))
         return await self._by_control(entry, trajectory, attempt, hits)
 
     async def _by_control(
@@ -108,6 +112,8 @@ class LimitRule:
 async def _breaks(control: Trajectory, attempt: Attempt) -> str | None:
     try:
         await attempt(control, alone=True)
+    except SlowMachineError:  # which says nothing of the grader
+        raise
     except LimitError as error:
         return _how(error)
     return None
@@ -125,18 +131,32 @@ def _slow(entry: Entry, error: LimitError) -> Score:
 
 
 async def with_retries(
-    grade: Callable[[], Awaitable[Score]], sleep: Callable[[float], Awaitable[None]]
-) -> Score:
-    """Return the Score of ``grade``, tried again as `RETRIES` says; the tries are in evidence."""
-    score = await grade()
-    if score.fault is None or not RETRIES[score.fault].pauses:
-        return score
-    failures = [score.reason]
-    for pause in RETRIES[score.fault].pauses:
+    grade: Callable[[], Awaitable[list[Score]]], sleep: Callable[[float], Awaitable[None]]
+) -> list[Score]:
+    """Return the Scores of ``grade``, tried again as `RETRIES` says.
+
+    The tries before the last, and what they cost, are in the evidence.
+    """
+    scores = await grade()
+    before: list[list[Score]] = []
+    for pause in _pauses(scores):
+        before.append(scores)
         await sleep(pause)
-        score = await grade()
-        if score.fault != "infrastructure":
+        scores = await grade()
+        if not _pauses(scores):
             break
-        failures.append(score.reason)
-    evidence = {**score.evidence, "tries": [reason[:500] for reason in failures]}
-    return replace(score, evidence=evidence)
+    if not before:
+        return scores
+    return [_with_tries(score, tries) for score, *tries in zip(scores, *before, strict=True)]
+
+
+def _pauses(scores: Iterable[Score]) -> tuple[float, ...]:
+    found = (RETRIES[score.fault].pauses for score in scores if score.fault is not None)
+    return max(found, key=len, default=())
+
+
+def _with_tries(score: Score, tries: Iterable[Score]) -> Score:
+    told = [
+        {"reason": each.reason[:500], "seconds": each.seconds, "cost": each.cost} for each in tries
+    ]
+    return replace(score, evidence={**score.evidence, "tries": told})

@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import platform
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ class Plan:
     facts: Mapping[str, Any] | None = None
 
     def name_of(self, source: int) -> str:
-        """Return what rows of an input are named by: its file name, or its path if two are equal."""
+        """Return what rows of an input are named by: its file's name, or path if two are equal."""
         path = self.inputs[source].path
         names = [each.path.name for each in self.inputs]
         return path.name if names.count(path.name) == 1 else str(path)
@@ -136,7 +137,7 @@ class RunFolder:
         if before is None and self.ledger.exists():
             raise LedgerError(f"`{self.path}` has a ledger and no run.json: it is no run folder.")
         if before is not None and not _same(before, described):
-            self._set_aside(before)
+            self.set_aside()
         write_whole(self.path / "run.json", json.dumps(described, indent=1).encode())
 
     def finished(self, plan: Plan) -> dict[str, Any] | None:
@@ -145,10 +146,18 @@ class RunFolder:
         same = before is not None and _same(before, plan.to_json())
         return self.summary() if same else None
 
-    def _set_aside(self, before: dict[str, Any]) -> None:
-        if self.ledger.exists() and self.ledger.stat().st_size:
+    def set_aside(self) -> None:
+        """Make the ledger the previous one, whose Scores are used where they hold."""
+        before = self.read()
+        if before is not None and self.ledger.exists() and self.ledger.stat().st_size:
             cut_torn_line(self.ledger)
-            self.ledger.replace(self.path / PREVIOUS)
+            earlier = self.previous()
+            if earlier is not None and self.summary() is None and _same_rows(earlier[1], before):
+                # That run was not complete, so the one before it knows rows that it does not.
+                _append(self.ledger, earlier[0])
+                before = {**before, "parts": {**earlier[1]["parts"], **before["parts"]}}
+            else:
+                self.ledger.replace(self.path / PREVIOUS)
             write_whole(self.path / "previous.json", json.dumps(before).encode())
         for name in ("summary.json", LEDGER):
             (self.path / name).unlink(missing_ok=True)
@@ -193,6 +202,19 @@ def read_run(path: Path) -> dict[str, Any] | None:
 def _same(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     keys = ("digest", "parts", "inputs", "mapping", "facts")
     return digest_of([before.get(key) for key in keys]) == digest_of([now[key] for key in keys])
+
+
+def _same_rows(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether two runs number the same rows alike, and read them alike."""
+    places = [[(each["path"], each["reader"]) for each in run["inputs"]] for run in (before, now)]
+    ways = [(run["mapping"], run["facts"]) for run in (before, now)]
+    return places[0] == places[1] and ways[0] == ways[1]
+
+
+def _append(ledger: Path, to: Path) -> None:
+    cut_torn_line(to)
+    with ledger.open("rb") as source, to.open("ab") as target:
+        shutil.copyfileobj(source, target)
 
 
 def cut_torn_line(path: Path) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from rewardhub.contracts import Resource, Workers, view_of
+from rewardhub.contracts import AnyGrader, Resource, Workers, view_of
 from rewardhub.errors import InfrastructureError, LimitError, RecordError, TaskError
 from rewardhub.host import GraderCard
 from rewardhub.records import Score, Trajectory
@@ -49,18 +51,25 @@ class Runner:
     Attributes:
         entry: the entry.
         where: ``inline``, ``process``, ``thread`` or ``loop``.
+        grader: the instance that grades; entries with equal options share one.
         resources: what is bound to the grader's parameters, besides worker processes.
     """
 
-    __slots__ = ("_call", "_slots", "entry", "resources", "show", "where")
+    __slots__ = ("_call", "_slots", "entry", "grader", "resources", "show", "where")
 
-    def __init__(self, entry: Entry, resources: Mapping[str, Resource] | None = None) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        resources: Mapping[str, Resource] | None = None,
+        grader: AnyGrader | None = None,
+    ) -> None:
         card = entry.card
         signature = card.signature
         self.entry = entry
         self.where: Where = where_of(card)
         self.show = view_of(card.all_reads, entry.use)
-        self._call: Callable[..., Any] = getattr(entry.grader, signature.shape)
+        self.grader = entry.grader if grader is None else grader
+        self._call: Callable[..., Any] = getattr(self.grader, signature.shape)
         self.resources: Mapping[str, Resource] = resources or {}
         self._slots: Mapping[str, Any] = resources or dict.fromkeys(signature.slots, _PROBE)
 
@@ -78,7 +87,9 @@ class Runner:
             else:
                 verdict = self._call(self.show(trajectory))
             return score_of(verdict, self.entry, trajectory, time.perf_counter() - start)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # it becomes a Score
+        except BaseException as error:
+            if _is_not_the_graders(error):
+                raise
             return score_of_error(error, self.entry, time.perf_counter() - start)
 
     async def agrade(self, trajectory: Trajectory) -> Score:
@@ -87,9 +98,8 @@ class Runner:
         try:
             verdict = await self._call(self.show(trajectory), **self._slots)
             return score_of(verdict, self.entry, trajectory, time.perf_counter() - start)
-        except (Exception, SystemExit, asyncio.CancelledError) as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+        except BaseException as error:
+            if _is_not_the_graders(error):
                 raise
             return score_of_error(error, self.entry, time.perf_counter() - start)
 
@@ -100,13 +110,15 @@ class Runner:
             Exception: whatever the grader raises, for the caller to find the row at fault.
         """
         start = time.perf_counter()
-        verdicts = self._call([self.show(each) for each in trajectories], **self._slots)
+        with _plain_exceptions():
+            verdicts = self._call([self.show(each) for each in trajectories], **self._slots)
         return self._scores(verdicts, trajectories, start)
 
     async def agrade_many(self, trajectories: Sequence[Trajectory]) -> list[Score]:
         """Like `grade_many`, for ``async def``."""
         start = time.perf_counter()
-        verdicts = await self._call([self.show(each) for each in trajectories], **self._slots)
+        with _plain_exceptions():
+            verdicts = await self._call([self.show(each) for each in trajectories], **self._slots)
         return self._scores(verdicts, trajectories, start)
 
     def _scores(
@@ -125,6 +137,35 @@ class Runner:
             _score_or_error(verdict, self.entry, trajectory, seconds)
             for verdict, trajectory in zip(verdicts, trajectories, strict=True)
         ]
+
+
+def _is_not_the_graders(error: BaseException) -> bool:
+    """Whether ``error`` is the doing of the engine or of a person, and must be let through."""
+    if isinstance(error, KeyboardInterrupt):
+        return threading.current_thread() is threading.main_thread()
+    if isinstance(error, asyncio.CancelledError):
+        return _is_cancelled()
+    return isinstance(error, Escalate | GeneratorExit)
+
+
+def _is_cancelled() -> bool:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # a thread without a loop
+        return False
+    return task is not None and task.cancelling() > 0
+
+
+@contextmanager
+def _plain_exceptions() -> Iterator[None]:
+    """Let no `SystemExit` and the like out of a grader: it would end the engine's loop."""
+    try:
+        yield
+    except BaseException as error:
+        plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
+        if plain or _is_not_the_graders(error):
+            raise
+        raise RuntimeError(f"it raised {type(error).__name__}") from error
 
 
 def where_of(card: GraderCard) -> Where:
@@ -153,6 +194,8 @@ def score_of(verdict: object, entry: Entry, trajectory: Trajectory, seconds: flo
             _check_steps(verdict, trajectory)
         return verdict.signed(entry.use, seconds)
     if isinstance(verdict, Awaitable):
+        if isinstance(verdict, Coroutine):
+            verdict.close()
         raise RecordError("it returned a coroutine: write `async def grade`")
     if verdict is None:
         raise RecordError("it returned None: return a Score, True, False or a number in [0, 1]")
@@ -196,10 +239,16 @@ def score_of_error(error: BaseException, entry: Entry, seconds: float) -> Score:
         return Score.abstain(str(error)).signed(entry.use, seconds)
     if isinstance(error, InfrastructureError):
         return _failed(error, entry, seconds, "infrastructure", str(error))
-    if isinstance(error, RecordError) and not error.__traceback__:
+    if isinstance(error, RecordError):
         return _failed(error, entry, seconds, "grader", str(error))
-    text = str(error).strip() or "no message"
-    return _failed(error, entry, seconds, "grader", f"{type(error).__name__}: {text}")
+    return _failed(error, entry, seconds, "grader", f"{type(error).__name__}: {_text_of(error)}")
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error).strip() or "no message"
+    except Exception:  # noqa: BLE001  # a grader's own exception class, as broken as the grader
+        return "no message"
 
 
 def _failed(error: BaseException, entry: Entry, seconds: float, fault: Any, message: str) -> Score:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 
 from rewardhub.compose import Course
-from rewardhub.contracts import Resource
+from rewardhub.contracts import AnyGrader, Resource
 from rewardhub.engine.grade import Escalate, Runner
 from rewardhub.engine.resources import SharedResources
 from rewardhub.errors import LimitError, UsageError
-from rewardhub.records import Reward, Score, Task, Trajectory
+from rewardhub.records import Reward, Score, Task, Trajectory, canonical_json
 from rewardhub.spec.model import Entry, RewardSpec, Route, Spec
 
 GradeHere = Callable[[Runner, Trajectory], Score | None]
@@ -23,32 +24,40 @@ class Graders:
         self.reward = reward
         self._shared = shared
         self._runners: dict[int, dict[str, Runner]] = {}
-        self._opened: list[Entry] = []
+        self._instances: dict[bytes, AnyGrader] = {}
+        self._opened: list[AnyGrader] = []
 
     def open(self, places: Iterable[str]) -> None:
         """Open the graders that run in ``places`` of this process (``inline``, ``thread``...)."""
         wanted = set(places)
-        seen: set[str] = set()
         for spec in specs_of(self.reward):
             for runner in self.of(spec).values():
-                entry = runner.entry
-                if runner.where in wanted and entry.identity not in seen:
-                    seen.add(entry.identity)
-                    entry.grader.open()
-                    self._opened.append(entry)
+                grader = runner.grader
+                if runner.where in wanted and not any(grader is each for each in self._opened):
+                    grader.open()
+                    self._opened.append(grader)
 
     def close(self) -> None:
-        """Close the graders that were opened here."""
-        while self._opened:
-            self._opened.pop().grader.close()
+        """Close the graders that were opened here: all of them, even if one raises."""
+        with ExitStack() as closing:
+            while self._opened:
+                closing.callback(self._opened.pop(0).close)
 
     def of(self, spec: Spec) -> dict[str, Runner]:
         """Return the runners of a spec, by part id."""
         runners = self._runners.get(id(spec))
         if runners is None:
-            runners = {entry.id: Runner(entry, self._bound(spec, entry)) for entry in spec.entries}
+            runners = {
+                entry.id: Runner(entry, self._bound(spec, entry), self._instance(entry))
+                for entry in spec.entries
+            }
             self._runners[id(spec)] = runners
         return runners
+
+    def _instance(self, entry: Entry) -> AnyGrader:
+        """Return the one instance for this card and these options."""
+        options = entry.grader.model_dump(mode="json")
+        return self._instances.setdefault(canonical_json([entry.use, options]), entry.grader)
 
     def _bound(self, spec: Spec, entry: Entry) -> Mapping[str, Resource] | None:
         """Return the resources of an entry by parameter, or None if it needs none of ours."""

@@ -16,96 +16,121 @@ GradeGroup = Callable[[Runner, list[Trajectory]], Awaitable[list[Score]]]
 
 @dataclass(slots=True)
 class _Group:
+    key: tuple[str, str, str]
     size: int | None
     entered: int = 0
     gone: int = 0
+    runner: Runner | None = None
     arrived: list[tuple[Trajectory, asyncio.Future[Score]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Member:
+    """One trajectory on its way through the group graders of its spec."""
+
+    spec: Spec | None
+    trajectory: Trajectory
+    ahead: dict[str, _Group] = field(default_factory=dict)
 
 
 class Groups:
     """The groups of one run. Lives on the engine's loop.
 
     A group is graded when all its members have arrived at the grader or left before it (gated,
-    broken, skipped): when the declared size is reached, or the input has ended.
+    broken, skipped): when the declared size is reached, or the input has ended. Members beyond the
+    declared size make another group.
 
     Args:
         grade: grades the members that arrived.
         ended: whether all members have entered already.
+        size_of: says how many members a group has (by `member_key`), where that is known.
     """
 
-    def __init__(self, grade: GradeGroup, *, ended: bool = False) -> None:
+    def __init__(
+        self,
+        grade: GradeGroup,
+        *,
+        ended: bool = False,
+        size_of: Callable[[str], int | None] = lambda _: None,
+    ) -> None:
         self._grade = grade
         self._ended = ended
-        self._groups: dict[tuple[str, str], _Group] = {}
+        self._size_of = size_of
+        self._open: dict[tuple[str, str, str], _Group] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def enter(self, spec: Spec | None, trajectory: Trajectory) -> None:
+    def enter(self, member: Member) -> None:
         """Note that a trajectory is on its way."""
-        for entry in _group_entries(spec):
-            self._of(entry, trajectory).entered += 1
+        for entry in member.spec.group_entries if member.spec is not None else ():
+            group = self._group_for(entry, member.trajectory)
+            member.ahead[entry.id] = group
+            group.entered += 1
+            if group.entered == group.size:
+                del self._open[group.key]
 
-    def leave(
-        self, spec: Spec | None, trajectory: Trajectory, runners: Mapping[str, Runner]
-    ) -> None:
+    def leave(self, member: Member) -> None:
         """Note that a trajectory is done; where it never arrived, nobody waits for it longer."""
-        for entry in _group_entries(spec):
-            group = self._of(entry, trajectory)
-            if not any(member is trajectory for member, _ in group.arrived):
-                group.gone += 1
-                self._close_if_complete(entry, trajectory, runners[entry.id])
+        while member.ahead:
+            _, group = member.ahead.popitem()
+            group.gone += 1
+            self._close_if_complete(group)
 
-    async def grade(self, runner: Runner, trajectory: Trajectory) -> Score:
+    async def grade(self, runner: Runner, member: Member) -> Score:
         """Wait for the other members, and return the Score of this one."""
-        group = self._of(runner.entry, trajectory)
+        group = member.ahead.pop(runner.entry.id)
         future: asyncio.Future[Score] = asyncio.get_running_loop().create_future()
-        group.arrived.append((trajectory, future))
-        self._close_if_complete(runner.entry, trajectory, runner)
+        group.runner = runner
+        group.arrived.append((member.trajectory, future))
+        self._close_if_complete(group)
         return await future
 
-    def end(self, runners: Mapping[str, Runner]) -> None:
+    def end(self) -> None:
         """Note that the input has ended: no more members will enter."""
         self._ended = True
-        for (identity, _), group in list(self._groups.items()):
-            runner = runners[identity]
-            if group.arrived:
-                self._close_if_complete(runner.entry, group.arrived[0][0], runner)
+        for group in list(self._open.values()):
+            self._close_if_complete(group)
 
-    def _of(self, entry: Entry, trajectory: Trajectory) -> _Group:
-        key = (entry.identity, group_key(entry, trajectory))
-        group = self._groups.get(key)
+    def _group_for(self, entry: Entry, trajectory: Trajectory) -> _Group:
+        key = (entry.identity, entry.id, group_key(entry, trajectory))
+        group = self._open.get(key)
         if group is None:
             size = trajectory.group_size if entry.card.group_by is None else None
-            group = self._groups[key] = _Group(size)
+            size = size or self._size_of(member_key(entry, trajectory))
+            group = self._open[key] = _Group(key, size)
         return group
 
-    def _close_if_complete(self, entry: Entry, trajectory: Trajectory, runner: Runner) -> None:
-        key = (entry.identity, group_key(entry, trajectory))
-        group = self._groups[key]
+    def _close_if_complete(self, group: _Group) -> None:
         there = len(group.arrived) + group.gone
-        complete = group.size is not None and there >= group.size
-        if not complete and not (self._ended and there >= group.entered):
+        if there != group.size and not (self._ended and there == group.entered):
             return
-        del self._groups[key]
-        if group.arrived:
-            task = asyncio.get_running_loop().create_task(self._run(runner, group.arrived))
+        if self._open.get(group.key) is group:
+            del self._open[group.key]
+        if group.runner is not None:
+            task = asyncio.get_running_loop().create_task(self._run(group.runner, group.arrived))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _run(
         self, runner: Runner, members: list[tuple[Trajectory, asyncio.Future[Score]]]
     ) -> None:
-        try:
-            scores = await self._grade(runner, [trajectory for trajectory, _ in members])
-        except Exception as error:  # noqa: BLE001  # handed to each member, who raises it
-            for _, future in members:
-                future.set_exception(error)
+        there = [(trajectory, future) for trajectory, future in members if not future.done()]
+        if not there:
             return
-        for (_, future), score in zip(members, scores, strict=True):
-            future.set_result(score)
+        try:
+            scores = await self._grade(runner, [trajectory for trajectory, _ in there])
+        except Exception as error:  # noqa: BLE001  # handed to each member, who raises it
+            for _, future in there:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        for (_, future), score in zip(there, scores, strict=True):
+            if not future.done():
+                future.set_result(score)
 
 
-def _group_entries(spec: Spec | None) -> tuple[Entry, ...]:
-    return spec.group_entries if spec is not None else ()
+def member_key(entry: Entry, trajectory: Trajectory) -> str:
+    """Return what names a group among those of all graders."""
+    return f"{entry.id}:{entry.identity}:{group_key(entry, trajectory)}"
 
 
 def group_key(entry: Entry, trajectory: Trajectory) -> str:

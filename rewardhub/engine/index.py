@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -33,24 +33,24 @@ def head_of(line: bytes) -> RowHead:
 class RowIndex:
     """Ids that were seen, rows that are done, and where the previous ledger has a row.
 
-    A temporary SQLite file, deleted when it is closed.
+    A temporary file of SQLite's own, which is gone when it is closed.
     """
 
     def __init__(self) -> None:
-        self._file = tempfile.NamedTemporaryFile(prefix="rewardhub-", suffix=".sqlite")  # noqa: SIM115
-        self._database = sqlite3.connect(self._file.name, isolation_level=None)
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
             self._database.execute(f"PRAGMA {pragma}")
         self._database.execute("CREATE TABLE seen (id INTEGER PRIMARY KEY)")
         self._database.execute("CREATE TABLE done (row INTEGER PRIMARY KEY)")
         self._database.execute("CREATE TABLE before (row INTEGER PRIMARY KEY, place INTEGER)")
+        self._database.execute("CREATE TABLE members (name TEXT PRIMARY KEY, n INTEGER)")
+        self._lock = threading.Lock()
         self._any_done = False
         self._previous: BinaryIO | None = None
 
     def close(self) -> None:
         """Delete the index."""
         self._database.close()
-        self._file.close()
         if self._previous is not None:
             self._previous.close()
 
@@ -93,6 +93,22 @@ class RowIndex:
             self._database.execute("SELECT 1 FROM done WHERE row = ?", key).fetchone() is not None
         )
 
+    def count_members(self, names: Iterable[str]) -> None:
+        """Count members of groups, each by the name of its group."""
+        self._database.execute("BEGIN")
+        self._database.executemany(
+            "INSERT INTO members VALUES (?, 1) ON CONFLICT DO UPDATE SET n = n + 1",
+            ((name,) for name in names),
+        )
+        self._database.execute("COMMIT")
+
+    def members(self, name: str) -> int | None:
+        """Return how many members a group has, if they were counted. From any thread."""
+        query = "SELECT n FROM members WHERE name = ?"
+        with self._lock:
+            found = self._database.execute(query, (name,)).fetchone()
+        return found[0] if found else None
+
     def note_previous(self, ledger: Path, sources: dict[int, int]) -> None:
         """Note where each row of a previous ledger stands.
 
@@ -104,6 +120,8 @@ class RowIndex:
         place = 0
         self._database.execute("BEGIN")
         for line in self._previous:
+            if not line.endswith(b"\n"):
+                break  # torn: that run was killed
             head = head_of(line)
             source = sources.get(head["source"])
             if source is not None:

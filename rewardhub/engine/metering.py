@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from rewardhub.contracts import Resource
+from rewardhub.engine.patience import turn
 from rewardhub.errors import InfrastructureError
 from rewardhub.spec.model import ResourceEntry
 
@@ -54,22 +55,28 @@ class Meter:
 
     def run(self, call: Callable[[], Any]) -> Any:
         """Return ``call()`` once its turn has come."""
-        time.sleep(self.admit())
-        if self._slots is None:
+        with turn():
+            time.sleep(self.admit())
+            if self._slots is not None:
+                self._slots.acquire()
+        try:
             return call()
-        with self._slots:
-            return call()
+        finally:
+            self._let_go()
 
     async def arun(self, call: Callable[[], Awaitable[Any]]) -> Any:
         """Return ``await call()`` once its turn has come."""
-        await asyncio.sleep(self.admit())
-        if self._slots is None:
-            return await call()
-        while not self._slots.acquire(blocking=False):
-            await asyncio.sleep(0.005)
+        with turn():
+            await asyncio.sleep(self.admit())
+            while self._slots is not None and not self._slots.acquire(blocking=False):
+                await asyncio.sleep(0.005)
         try:
             return await call()
         finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._slots is not None:
             self._slots.release()
 
 

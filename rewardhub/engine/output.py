@@ -95,6 +95,7 @@ class Output:
         self._ledger.write(cell.line)
         if cell.reward is not None:
             self._tally.add(cell.reward)
+            self._tally.add_reused(cell.reward, cell.known)
         if cell.trajectory is not None and self._registry.has_observers:
             self._registry.observe(cell.trajectory, cell.reward or reward_in(cell.line))
 

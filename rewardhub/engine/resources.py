@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from rewardhub.contracts import Resource, Workers
@@ -24,6 +25,7 @@ class SharedResources:
     def __init__(self, reward: RewardSpec, workers: Callable[[Entry], Workers]) -> None:
         self._workers = workers
         self._made: dict[bytes, Resource] = {}
+        self._opened: list[Resource] = []
         self._by_name: dict[tuple[int, str], Resource] = {}
         for spec in reward.all_specs if isinstance(reward, Route) else (reward,):
             for name, entry in spec.resources.items():
@@ -50,11 +52,13 @@ class SharedResources:
         """Open each resource once."""
         for resource in self._made.values():
             resource.open()
+            self._opened.append(resource)
 
     def close(self) -> None:
-        """Close each resource."""
-        for resource in self._made.values():
-            resource.close()
+        """Close each resource that was opened: all of them, even if one raises."""
+        with ExitStack() as closing:
+            while self._opened:
+                closing.callback(self._opened.pop(0).close)
 
 
 def identities(resources: Mapping[str, Resource]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -27,8 +27,8 @@ class Cell:
         line: its line of the ledger, once it has a Reward.
         reward: the Reward, where it was made in this process.
         trajectory: where somebody needs it after it was graded.
+        known: ids of the parts whose Scores an earlier ledger had.
         counted: whether a chunk's Tally counts it already.
-        parked: whether it waits for the other members of its group.
     """
 
     number: int
@@ -38,8 +38,8 @@ class Cell:
     line: bytes | None = None
     reward: Reward | None = None
     trajectory: Trajectory | None = None
+    known: Container[str] = ()
     counted: bool = False
-    parked: bool = False
 
     @property
     def ready(self) -> bool:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -24,6 +24,7 @@ from rewardhub.engine.index import RowIndex, head_of
 from rewardhub.engine.output import Output
 from rewardhub.engine.tally import Tally
 from rewardhub.engine.worker import id_hash, widest_range
+from rewardhub.errors import LedgerError
 
 WINDOW_BYTES = 64 << 20
 PROGRESS_SECONDS = 0.2
@@ -81,7 +82,7 @@ class Run:
         plan: what to do.
         folder: where; a ledger of the same plan is continued.
         ordered: keep the input's order, within a window of 1,024 rows or 64 MB; past it reading
-            stops. Rows that wait for their group do not count.
+            stops. With group graders it goes on, for a row may wait for any later one.
         strict: end the run at the first row that is no trajectory.
         on_progress: called a few times a second.
         previous: another run, whose Scores are used where they hold.
@@ -120,14 +121,20 @@ class Run:
 
         Raises:
             RowError: for the first bad row, if ``strict``.
+            LedgerError: if the ledger is damaged.
             WorkerStartError: if a worker process cannot start.
         """
-        start = time.monotonic()
+        with closing(self._index):
+            return self._execute(time.monotonic())
+
+    def _execute(self, start: float) -> Outcome:
         self._folder.begin(self._plan)
         self._resume()
         conveyor = Conveyor(
             self._engine, self._plan, self._index, self._earlier(), self._chunks.note_pace
         )
+        if self._engine.compares:
+            conveyor.count_groups(Chunks(self._plan, self._engine.registry, self._index, 256))
         with (
             self._folder.ledger.open("ab") as ledger,
             (self._folder.path / FAILURES).open("wb") as failures,
@@ -138,7 +145,6 @@ class Run:
                 registry=self._engine.registry, tally=self._tally, strict=self._strict,
             )  # fmt: skip
             self._loop(conveyor, output, start)
-        self._index.close()
         seconds = time.monotonic() - start
         if self._signal is None:
             self._folder.finish(
@@ -179,8 +185,9 @@ class Run:
             conveyor.send(slot)
 
     def _is_full(self, conveyor: Conveyor) -> bool:
-        rows = self._waiting_rows - conveyor.parked
-        return rows >= WINDOW or self._waiting_bytes >= WINDOW_BYTES
+        if conveyor.has_groups:
+            return conveyor.at_work >= WINDOW
+        return self._waiting_rows >= WINDOW or self._waiting_bytes >= WINDOW_BYTES
 
     def _write(self, output: Output) -> None:
         before = output.written
@@ -221,14 +228,26 @@ class Run:
         ledger = self._folder.ledger
         if not ledger.exists():
             return
+        if self._engine.compares:
+            # A group may be half written, and its rest needs the other members: all rows are
+            # graded again, with the Scores that the ledger has.
+            self._folder.set_aside()
+            return
         cut_torn_line(ledger)
         with ledger.open("rb") as file:
             while lines := list(itertools.islice(file, 1000)):
-                heads = [head_of(line) for line in lines]
+                try:
+                    heads = [head_of(line) for line in lines]
+                    rewards = [reward_in(line) for line in lines]
+                except ValueError as error:
+                    raise LedgerError(
+                        f"`{ledger}` is damaged near line {self._resumed + 1}: {error}. Name "
+                        "another folder with `--run`."
+                    ) from None
                 self._index.note_done((head["source"], head["row"]) for head in heads)
                 self._index.new_ids([id_hash(head["id"]) for head in heads])
-                for line in lines:
-                    self._tally.add(reward_in(line))
+                for reward in rewards:
+                    self._tally.add(reward)
                 self._resumed += len(lines)
 
     def _earlier(self) -> dict[str, Any]:
@@ -237,11 +256,14 @@ class Run:
         if previous is None:
             return {}
         ledger, described = previous
-        now = {str(each.path.resolve()): index for index, each in enumerate(self._plan.inputs)}
+        plan = self._plan.to_json()
+        if (described["mapping"], described["facts"]) != (plan["mapping"], plan["facts"]):
+            return {}  # the same row was another trajectory then
+        now = {(each["path"], each["reader"]): index for index, each in enumerate(plan["inputs"])}
         sources = {
-            index: now[each["path"]]
+            index: now[each["path"], each["reader"]]
             for index, each in enumerate(described["inputs"])
-            if each["path"] in now
+            if (each["path"], each["reader"]) in now
         }
         self._index.note_previous(ledger, sources)
         parts: dict[str, Any] = described["parts"]

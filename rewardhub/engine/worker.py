@@ -17,7 +17,8 @@ from rewardhub.contracts import Limits, RawRow, Reader, ReadOptions, Workers
 from rewardhub.engine import wire
 from rewardhub.engine.cache import Cache, is_cacheable, key_of
 from rewardhub.engine.grade import Escalate, Runner
-from rewardhub.engine.graders import GradeHere, Graders, course_of, specs_of
+from rewardhub.engine.graders import GradeHere, Graders, course_of, spec_for, specs_of
+from rewardhub.engine.groups import member_key
 from rewardhub.engine.rows import reusable, row_digest
 from rewardhub.engine.tally import Tally
 from rewardhub.errors import LimitError, RowError
@@ -127,7 +128,11 @@ class RowContext:
 
 
 class Handler:
-    """Answers requests: ``R`` grades rows, ``P`` one part; ``T`` parses a row; ``C`` calls."""
+    """Answers requests.
+
+    ``R`` grades rows, ``P`` grades one part, ``T`` parses a row, ``G`` says which groups rows
+    belong to, ``C`` calls a function.
+    """
 
     def __init__(
         self,
@@ -155,7 +160,13 @@ class Handler:
     def __call__(self, payload: bytes) -> bytes:
         """Answer one request."""
         kind, *blobs = wire.unpack(payload)
-        answers = {b"R": self._rows, b"P": self._part, b"C": self._call, b"T": self._parse}
+        answers = {
+            b"R": self._rows,
+            b"P": self._part,
+            b"C": self._call,
+            b"T": self._parse,
+            b"G": self._members,
+        }
         try:
             return answers[kind](blobs)
         except LimitError as error:
@@ -182,7 +193,7 @@ class Handler:
             return runner.grade(trajectory)
         workers = DirectWorkers(self._control, entry.limits)
         slots = dict.fromkeys(entry.card.signature.slots, workers)
-        return Runner(entry, slots).grade(trajectory)
+        return Runner(entry, slots, runner.grader).grade(trajectory)
 
     @staticmethod
     def _call(blobs: list[bytes]) -> bytes:
@@ -203,6 +214,21 @@ class Handler:
         except RowError as error:
             return wire.pack((b"B", str(error).encode("utf-8", "replace")))
         return wire.pack((b"T", trajectory.to_json()))
+
+    def _members(self, blobs: list[bytes]) -> bytes:
+        """Return the groups that each row is a member of, for the graders that compare."""
+        context = self._context(wire.from_bytes(blobs[0]))
+        rows = iter(blobs[1:])
+        names: list[str] = []
+        for number, data in zip(rows, rows, strict=True):
+            try:
+                trajectory = context.reader.parse(_row(number, data), context.options)
+            except RowError:
+                continue
+            spec = spec_for(self._graders.reward, trajectory.task)
+            entries = spec.group_entries if spec is not None else ()
+            names.extend(member_key(entry, trajectory) for entry in entries)
+        return wire.to_bytes(names)
 
     def _rows(self, blobs: list[bytes]) -> bytes:
         context = self._context(wire.from_bytes(blobs[0]))

@@ -110,12 +110,13 @@ def _places(run: RunFiles, name: str) -> list[tuple[int, int]]:
 
 def _not_found(run: RunFiles, name: str, places: list[tuple[int, int]]) -> str:
     failures = run.path / FAILURES
-    wanted = {(str(run.input(source)), row) for source, row in places}
+    wanted = {(run.input(source).name, row) for source, row in places}
     if wanted and failures.is_file():
-        for line in failures.read_text("utf-8").splitlines():
-            failure = json.loads(line)
-            if (str(Path(failure["source"]).resolve()), failure["row"]) in wanted:
-                return f"`{name}` is no trajectory: {failure['error']}"
+        with failures.open("rb") as bad_rows:
+            for line in bad_rows:
+                failure = json.loads(line) if _is_whole(line) else {"source": "", "row": 0}
+                if (Path(failure["source"]).name, failure["row"]) in wanted:
+                    return f"`{name}` is no trajectory: {failure['error']}"
     with run.ledger.open("rb") as lines:
         heads = (head_of(line) for line in lines if _is_whole(line))
         ids = [head["id"] for head in itertools.islice(heads, _SUGGESTED_FROM)]

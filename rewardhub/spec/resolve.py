@@ -99,15 +99,15 @@ def _suggested_id(name: str) -> str:
 
 
 def _card(part: PartDraft, registry: Registry, mistakes: Mistakes) -> Registered[GraderCard] | None:
-    use = part.node.text("use")
-    if not use:
-        return None
+    use = part.node.fields.get("use")
+    if use is None or not isinstance(use.value, str):
+        return None  # said already, by the shape of the entry
     file = Path(part.node.mark.file).name
     place = f"{file}, {inline(part.stage.where)}" if file else inline(part.stage.where)
     try:
-        return registry.grader(use, where=place)
+        return registry.grader(use.value, where=place)
     except UnknownNameError as error:
-        mistakes.add(part.node.fields["use"].mark, str(error))
+        mistakes.add(use.mark, str(error))
         return None
 
 

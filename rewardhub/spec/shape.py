@@ -80,7 +80,7 @@ class EntryShape(Shape):
     use: str
     """The name of the grader, as `math/equivalent`."""
 
-    id: str | None = Field(default=None, alias="as")
+    id: str | None = Field(default=None, alias="as", min_length=1)
     """Its id in conditions and formulas. Default: the last part of the name, `-` as `_`."""
 
     weight: float = Field(default=1.0, gt=0)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, cast
 
 from rewardhub.spec.model import Entry, ResourceEntry, RewardSpec, Route, Spec, Stage
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.$/-]([A-Za-z0-9_.$/<>=*+() -]*[A-Za-z0-9_)])?|")
 
 
 def show(spec: RewardSpec) -> str:
@@ -28,15 +31,18 @@ def show(spec: RewardSpec) -> str:
 
 
 def _quoted(value: Any) -> Any:
-    """Return ``value`` with text in double quotes where plain text would not be read back."""
+    """Return ``value`` with all but the plainest text in double quotes.
+
+    Not all that ruamel.yaml writes without quotes does it read back as the same text (``?0``).
+    """
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)
         return {_quoted(name): _quoted(item) for name, item in fields.items()}
     if isinstance(value, list):
-        return [_quoted(item) for item in cast("list[Any]", value)]
-    if isinstance(value, str) and not value.isprintable():
+        return [_quoted(item) for item in cast("list[object]", value)]
+    if isinstance(value, str) and not _PLAIN.fullmatch(value):
         return DoubleQuotedScalarString(value)
     return value
 

@@ -107,9 +107,9 @@ def _spec_for(draft: SpecDraft | RouteDraft, task: Task, astray: _Tally[str]) ->
     if isinstance(draft, SpecDraft):
         return draft
     value = str(field_of(task, draft.by))
-    if value in draft.values:
+    if value in draft.values and value != "default":
         return draft.specs.get(value)
-    if draft.default is None and "default" not in draft.values:
+    if "default" not in draft.values:
         astray.add(value, f"`{task.id}`")
     return draft.default
 

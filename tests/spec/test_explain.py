@@ -126,6 +126,7 @@ def test_explains_stages(mistakes: MistakesOf, lines: str, messages: list[str]) 
     ("field", "message"),
     [
         ("wieght: 2", "3:60: {}: A grader entry has no `wieght`. Did you mean `weight`?"),
+        ("as: ''", "3:64: {}: `as` must have at least 1 character."),
         ("weight: 0", "3:68: {}: `weight` must be above 0, not 0."),
         ("weight: -1", "3:68: {}: `weight` must be above 0, not -1."),
         ("weight: '2'", "3:68: {}: `weight` must be a number, not the text `2`."),

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rewardhub.errors import SpecError
 from rewardhub.host import Card, Registry, SpecCard, registry_of
@@ -84,3 +88,81 @@ def test_no_ruamel_is_imported_for_a_mapping(registry: Registry) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+FULL: dict[str, Any] = {
+    "rewardhub": 1,
+    "name": "own/spec",
+    "range": [-1, 0.5],
+    "success": "tests == 1",
+    "resources": {
+        "sandbox": {"use": "local", "level": 2},
+        "judge": {"use": "openai", "model": "m"},
+    },
+    "stages": [
+        {
+            "name": "gate",
+            "gate": {"below": 0.5, "reward": -1},
+            "graders": [{"use": "rules/code-block", "as": "first"}],
+        },
+        {
+            "name": "outcome",
+            "weight": 0.5,
+            "formula": "min(tests, style)",
+            "graders": [
+                {"use": "code/unit-tests", "as": "tests", "options": {"timeout": 3}},
+                {
+                    "use": "judge/criteria",
+                    "as": "style",
+                    "when": "first == 1",
+                    "bind": {"judge": "judge"},
+                },
+            ],
+        },
+    ],
+    "training": {"unscored_reward": 0.0},
+}
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["", "x", "tests", "tests == 1", "1 / tests", "local", "a/b", "task.domain"]),
+    st.just([]),
+    st.just({}),
+    st.just([{}, [], None]),
+    st.just({"env": "NOT_SET_HERE"}),
+    st.just({"x": None}),
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the path of every value below ``value``."""
+    keys: list[Any] = [*cast("dict[str, object]", value)] if isinstance(value, dict) else []
+    if isinstance(value, list):
+        keys = [*range(len(cast("list[object]", value)))]
+    below = [place for key in keys for place in places(value[key], (*path, key))]
+    return [path, *below] if path else below
+
+
+def changed(path: tuple[Any, ...], odd: Any) -> dict[str, Any]:
+    spec = copy.deepcopy(FULL)
+    target: Any = spec
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = odd
+    return spec
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(path=st.sampled_from(places(FULL)), odd=ODD)
+def test_anything_anywhere_is_a_spec_or_a_mistake(
+    registry: Registry, path: tuple[Any, ...], odd: Any
+) -> None:
+    checked = check(changed(path, odd), registry, tasks=[], fills=["task"])
+    assert (checked.spec is None) == bool(check(changed(path, odd), registry).errors)
+    assert all(mistake.message for mistake in checked.mistakes)
+
+
+def test_the_full_spec_has_no_mistake(registry: Registry) -> None:
+    assert check(FULL, registry).mistakes == ()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,7 @@ def refusals(write: Write, registry: Registry) -> Callable[[str], list[str]]:
     return mistakes_of
 
 
-def task(**fields: object) -> Task:
+def task(**fields: Any) -> Task:
     return Task(messages=(Message(role="user", content="2+2?"),), **fields)
 
 
@@ -146,8 +147,8 @@ def test_a_mistake_of_a_spec_points_into_the_spec(
         (
             "{by: task.domain, math: specs/strct.yaml, default: specs/strict.yaml}",
             (
-                "2:32: `math: specs/strct.yaml`: There is no such file. Did you mean `strict.yaml` or "
-                "`loose.yaml`?"
+                "2:32: `math: specs/strct.yaml`: There is no such file. Did you mean `strict.yaml` "
+                "or `loose.yaml`?"
             ),
         ),
         (

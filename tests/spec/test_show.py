@@ -72,7 +72,7 @@ def test_shows_every_default(spec: Spec) -> None:
         "- name: outcome",
         "  weight: 0.9",
         "  combine: formula",
-        "  formula: min(unit_tests, spent)",
+        '  formula: "min(unit_tests, spent)"',
         "  optional: false",
         "  monotone: true",
         "  graders:",
@@ -162,7 +162,7 @@ SCALARS = st.one_of(
 )
 
 
-@example("\x85\u2028", {"\u2029": ["a\n b", "\x07", "- #"]})
+@example("\x85\u2028", {"\u2029": ["a\n b", "\x07", "- #", "?0", "-"]})
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=TEXTS, lists=st.dictionaries(TEXTS, st.lists(SCALARS, max_size=3), max_size=3))
 def test_any_option_survives_being_shown(

@@ -43,3 +43,13 @@ def test_gives_what_the_kit_gives(make_task, make_trajectory, registry_of, fake_
     assert make_trajectory is testing.make_trajectory
     assert registry_of is testing.registry_of
     assert fake_judge is testing.fake_judge
+
+
+def test_loads_the_plugin_without_the_kit():
+    code = (
+        "import sys, rewardhub.testing.plugin;"
+        "print([name for name in sys.modules if name.startswith('rewardhub.testing.')])"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['rewardhub.testing.plugin']"

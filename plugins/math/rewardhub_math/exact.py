@@ -5,6 +5,7 @@ fractions, mixed and repeating numbers, scientific notation, base-n numerals,
 each with an optional unit, currency sign or percent sign.
 """
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -230,7 +231,7 @@ def match_numbers(
     values agree, else copying the question would do.
     """
     if one.base != other.base:
-        return not (one.base and other.base) and _digits(one) == _digits(other)
+        return _same_without_base(one, other) or _same_without_base(other, one)
     if one.unit == other.unit:
         return agree(one, other)
     if one.unit and other.unit:
@@ -246,8 +247,9 @@ def match_numbers(
     )
 
 
-def _digits(number: Number) -> str:
-    return number.numeral or str(number.value)
+def _same_without_base(based: Number, plain: Number) -> bool:
+    """``204`` for ``204_5``: the base may be left out, as a unit may."""
+    return plain.base is None and based.numeral.isdecimal() and plain.value == int(based.numeral)
 
 
 def in_base_unit(number: Number) -> Number:
@@ -278,5 +280,11 @@ def agree_to(one: Fraction, other: Fraction, precision: int) -> bool:
 
 def magnitude(value: Fraction) -> int:
     """The power of ten of the first digit of a positive ``value``: 0 for 1 up to 10."""
-    guess = len(str(value.numerator)) - len(str(value.denominator))
-    return guess if value >= Fraction(10) ** guess else guess - 1
+    # Not by the digits as text: Python refuses to write integers of more than 4300.
+    bits = value.numerator.bit_length() - value.denominator.bit_length()
+    power = math.floor(bits * math.log10(2))
+    while Fraction(10) ** power > value:
+        power -= 1
+    while Fraction(10) ** (power + 1) <= value:
+        power += 1
+    return power

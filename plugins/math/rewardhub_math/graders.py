@@ -43,8 +43,14 @@ class Equivalent(Grader):
         """Compare the answer that counts with the reference."""
         reference = _reference(trajectory)
         extracted = _answer(trajectory)
-        answer = extracted.answer or ""
-        verdict: Verdict = settle(read(answer), read(reference), self._settings) or workers.call(
+        verdict = self._compare(extracted.answer or "", reference, workers)
+        return _score(verdict, extracted, reference)
+
+    def _compare(self, answer: str, reference: str, workers: Workers) -> Verdict:
+        settled = settle(read(answer), read(reference), self._settings)
+        if settled is not None:
+            return settled
+        return workers.call(
             compare_symbolically,
             answer,
             reference,
@@ -52,7 +58,6 @@ class Equivalent(Grader):
             allow_set_relation=self.allow_set_relation,
             strict=self.strict,
         )
-        return _score(verdict, extracted, reference)
 
 
 class Numeric(Grader):

@@ -8,11 +8,12 @@ goes through math-verify's LaTeX grammar, never through ``sympify`` or ``eval``.
 
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from rewardhub_math.compare import is_rounding, same_inline, same_name
 from rewardhub_math.equivalence import Reading, Settings, Verdict, compare_forms, read
@@ -20,19 +21,11 @@ from rewardhub_math.exact import Number, agree_to, in_base_unit, same_number
 from rewardhub_math.forms import Leaf, leaves
 from rewardhub_math.limits import MAX_NODES
 
-# What math-verify and sympy raise on text that they cannot handle. Anything
-# else, an ImportError above all, is a fault of this pack and must be seen.
-_TEXT_ERRORS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    NotImplementedError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+T = TypeVar("T")
+
+# sympy and math-verify raise any kind of error on text that they cannot handle,
+# but these are never the text's doing and must be seen.
+_OUR_FAULT = (ImportError, NameError, OSError, SystemError)
 # What math-verify would read as something else: "7 8" as 15, "42_7" as 42.
 _MISREAD = re.compile(r"(?<![_\d])\d+\s+\d|\d_|^\{[^{}]*\}\{|\?|\.\.\.")
 _HAS_DECIMALS = re.compile(r"\.\d")
@@ -133,21 +126,24 @@ def _constant(leaf: Leaf) -> Constant | None:
     if leaf.number:
         number = in_base_unit(leaf.number) if leaf.number.is_percentage else leaf.number
         return Constant(number, Number(Fraction(0)), _EXACT_DIGITS)
-    sympy = _library("sympy")
     expression = _parse(leaf.text)
-    if not isinstance(expression, sympy.Expr) or leaf.words:
+    if leaf.words or not isinstance(expression, _library("sympy").Expr):
         return None
-    if any(symbol.name != "i" for symbol in expression.free_symbols):
-        return None
-    try:
-        parts = expression.subs(dict.fromkeys(expression.free_symbols, sympy.I)).evalf(_DIGITS)
-        real, imaginary = (_fraction(part) for part in parts.as_real_imag())
-    except _TEXT_ERRORS:
-        return None
+    real, imaginary = _attempt(lambda: _parts(expression)) or (None, None)
     if real is None or imaginary is None:
         return None
     digits = _DECIMAL_DIGITS if _HAS_DECIMALS.search(leaf.text) else _EXACT_DIGITS
     return Constant(Number(real), Number(imaginary), digits)
+
+
+def _parts(expression: Any) -> tuple[Fraction | None, Fraction | None]:
+    """The real and imaginary part of a constant; None for what is none."""
+    if any(symbol.name != "i" for symbol in expression.free_symbols):
+        return None, None
+    imaginary_unit = _library("sympy").I
+    value = expression.subs(dict.fromkeys(expression.free_symbols, imaginary_unit)).evalf(_DIGITS)
+    real, imaginary = value.as_real_imag()
+    return _fraction(real), _fraction(imaginary)
 
 
 def _fraction(number: Any) -> Fraction | None:
@@ -163,24 +159,27 @@ def _fraction(number: Any) -> Fraction | None:
 
 def _same_parsed(one: Any, other: Any, settings: Settings) -> bool:
     """math-verify's verdict, asked both ways round, for it is not symmetric itself."""
-    math_verify = _library("math_verify")
     if one is None or other is None:
         return False
+    verify = partial(
+        _library("math_verify").verify,
+        float_rounding=settings.precision,
+        strict=settings.strict,
+        allow_set_relation_comp=True,
+        timeout_seconds=None,
+        raise_on_error=True,
+    )
+    return bool(_attempt(lambda: verify(one, other) and verify(other, one)))
+
+
+def _attempt(call: Callable[[], T]) -> T | None:
+    """What ``call`` returns; None where sympy or math-verify cannot handle the text."""
     try:
-        return all(
-            math_verify.verify(
-                gold,
-                target,
-                float_rounding=settings.precision,
-                strict=settings.strict,
-                allow_set_relation_comp=True,
-                timeout_seconds=None,
-                raise_on_error=True,
-            )
-            for gold, target in ((one, other), (other, one))
-        )
-    except _TEXT_ERRORS:  # it cannot compare such things, so it does not call them the same
-        return False
+        return call()
+    except Exception as error:
+        if isinstance(error, _OUR_FAULT):
+            raise
+        return None
 
 
 @lru_cache(maxsize=512)
@@ -188,8 +187,10 @@ def _parse(text: str) -> Any:
     """The sympy object that math-verify reads in ``text``; None if it reads nothing."""
     if _MISREAD.search(text):
         return None
-    parsed = _parser()(text)
-    return parsed if parsed is not None and _nodes(parsed) <= MAX_NODES else None
+    parse = _parser()
+    parsed = _attempt(lambda: parse(text))
+    small = parsed is not None and _attempt(lambda: _nodes(parsed) <= MAX_NODES)
+    return parsed if small else None
 
 
 def _library(name: str) -> Any:

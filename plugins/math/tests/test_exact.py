@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rewardhub_math.exact import read_decimal_comma, read_number, same_number
+from rewardhub_math.exact import magnitude, read_decimal_comma, read_number, same_number
 from rewardhub_math.tidy import tidy
 
 VALUES = {
@@ -130,6 +130,18 @@ def test_reads_back_any_fraction(value: Fraction) -> None:
 def test_compares_floats_the_same_both_ways_round(one: float, other: float) -> None:
     assert _same(repr(one), repr(one))
     assert _same(repr(one), repr(other)) == _same(repr(other), repr(one))
+
+
+@given(st.integers(-9999, 9999), st.integers(1, 999), st.integers(0, 9))
+def test_compares_numbers_of_any_size(exponent: int, mantissa: int, more: int) -> None:
+    one, other = f"{mantissa}e{exponent}", f"{mantissa + more}e{exponent}"
+    assert _same(one, other) == (more == 0)
+    assert _same(one, rf"{mantissa}\times 10^{{{exponent}}}")
+
+
+@given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9))
+def test_finds_the_power_of_ten_of_the_first_digit(value: Fraction) -> None:
+    assert Fraction(10) ** magnitude(value) <= value < Fraction(10) ** (magnitude(value) + 1)
 
 
 def _same(one: str, other: str, precision: int = 6) -> bool:

@@ -31,9 +31,9 @@ from rewardhub.engine.workers.frames import (
 CANARY_ROUNDS = 300_000
 CANARY_ANSWER = pow(48271, CANARY_ROUNDS, 2**31 - 1)
 
-ADDRESS_SPACE = 4
-"""How many times its memory limit a worker may map: untouched pages cost nothing, but one
-allocation far over the limit is refused at once, even while the pool is too busy to look."""
+# Untouched pages cost nothing, so a worker may map more than it may use. But one allocation far
+# over the limit is refused at once, even while the pool is too busy to look.
+_MAPPED_PER_USED = 4
 
 _TRACEBACK_CHARACTERS = 20_000
 _LINUX_ALL_CHILDREN = 0x40000000  # __WALL: also those that clone(2) made without a signal
@@ -92,6 +92,8 @@ def serve(connection: socket.socket) -> NoReturn:
     except (EOFError, FrameError, OSError) as error:
         # The job closed the channel, or the pool is gone: nobody is left to tell.
         sys.stderr.write(f"worker: {error}\n")
+    except MemoryError:
+        status = ties.EXHAUSTED
     except BaseException:  # noqa: BLE001 - the last that is heard of it
         traceback.print_exc()
     finally:
@@ -111,6 +113,7 @@ class _Server:
         except BaseException:  # noqa: BLE001 - raised in the pool
             self._channel.send(Kind.REFUSED, body=_traceback())
             return
+        self._leave_if_forked()
         self._channel.send(Kind.READY, READINESS.pack(_cpu_seconds(), _has_children()))
         while kind != Kind.STOP:
             kind, body = self._channel.receive()
@@ -127,14 +130,17 @@ class _Server:
     def _do(self, handler: Handler, body: bytes) -> None:
         (serial,) = SERIAL.unpack_from(body)
         kind, reply = _call(handler, body[SERIAL.size :])
-        if os.getpid() != self._own:
-            # A process that the handler forked came back from it: only one may answer.
-            os._exit(ties.LOST)
+        self._leave_if_forked()
         outcome = OUTCOME.pack(serial, _cpu_seconds(), _has_children())
         try:
             self._channel.send(kind, outcome, reply)
         except FrameError as error:
             self._channel.send(Kind.RAISED, outcome, f"the reply is too large: {error}".encode())
+
+    def _leave_if_forked(self) -> None:
+        """End a process that the target or handler forked and let come back: one may answer."""
+        if os.getpid() != self._own:
+            os._exit(ties.LOST)
 
 
 def _load(target: str) -> Callable[[bytes, Control], Handler]:
@@ -204,7 +210,9 @@ else:
 
     def _limit_memory(size: int) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
-        wanted = size * ADDRESS_SPACE if size else most
+        wanted = size * _MAPPED_PER_USED if size else most
         if most != resource.RLIM_INFINITY:
             wanted = min(wanted, most)
-        resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+        # Not every system lets this be set; the pool's look at the memory is what counts.
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))

@@ -30,7 +30,7 @@ from rewardhub.engine.workers.result import WorkerStartError
 
 _TOKEN = "REWARDHUB_WORKERS"  # noqa: S105 - names the environment variable
 _REQUEST_SECONDS = 20.0
-_PRELOAD_SECONDS = 300.0
+_PRELOAD_SECONDS = 120.0
 _BOOT = (
     "import json, sys; start = json.loads(sys.stdin.buffer.readline()); "
     "sys.path[:] = start['path']; from {module} import main; main(start)"
@@ -101,7 +101,8 @@ class Launcher(Protocol):
         """Start a worker that has not been told its target yet.
 
         Raises:
-            WorkerStartError: if there is no way to.
+            WorkerStartError: if no process that starts workers can be had.
+            OSError: if this process or machine is out of what a worker needs.
         """
         ...
 
@@ -130,20 +131,17 @@ class NurseryLauncher:
         self._nursery: _NurseryProcess | None = None
 
     def start(self) -> Worker:
-        """Fork a worker; a nursery that was lost is replaced once."""
-        with self._lock:
-            try:
-                return self._fork()
-            except (OSError, EOFError):
-                self._lose()
-            try:
-                return self._fork()
-            except (OSError, EOFError) as error:
-                self._lose()
-                raise WorkerStartError(
-                    f"The process that forks workers ends at once ({error}). If this machine is "
-                    "short of memory or processes, use fewer workers."
-                ) from error
+        """Fork a worker."""
+        output = Output()
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, self._lock:
+                origin, pid = self._fork(theirs.fileno(), output.written.fileno())
+        except BaseException:
+            ours.close()
+            output.close()
+            raise
+        return Worker(pid, Channel(ours), output, origin)
 
     def end(self, worker: Worker, *, grace: float) -> Exit:
         """End a worker and its descendants."""
@@ -169,20 +167,30 @@ class NurseryLauncher:
             else:
                 self._lose()
 
-    def _fork(self) -> Worker:
+    def _fork(self, *descriptors: int) -> tuple[subprocess.Popen[bytes], int]:
+        """Have a worker forked that gets the descriptors; return its origin and process id."""
+        try:
+            return self._fork_once(descriptors)
+        except (OSError, EOFError):
+            self._lose()
+        try:
+            return self._fork_once(descriptors)
+        except (OSError, EOFError) as error:
+            self._lose()
+            raise WorkerStartError(
+                f"The process that forks workers cannot be kept alive ({error}). If this machine "
+                "is short of memory or processes, use fewer workers."
+            ) from error
+
+    def _fork_once(self, descriptors: tuple[int, ...]) -> tuple[subprocess.Popen[bytes], int]:
         if self._nursery is None:
             self._nursery = _NurseryProcess(self._path, self._preload, self._token)
-        output = Output()
-        ours, theirs = socket.socketpair()
-        try:
-            answer = self._nursery.ask({}, theirs.fileno(), output.written.fileno())
-        except BaseException:
-            ours.close()
-            output.close()
-            raise
-        finally:
-            theirs.close()
-        return Worker(answer["pid"], Channel(ours), output, self._nursery.process)
+        answer = self._nursery.ask({}, *descriptors)
+        if "refused" in answer:
+            raise WorkerStartError(
+                f"This machine refuses another process ({answer['refused']}): use fewer workers."
+            )
+        return self._nursery.process, answer["pid"]
 
     def _lose(self) -> None:
         """Give up a nursery that died or does not answer, with everything it started."""
@@ -196,14 +204,13 @@ class NurseryLauncher:
 class _NurseryProcess:
     def __init__(self, path: list[str], preload: tuple[str, ...], token: str) -> None:
         self._requests, theirs = socket.socketpair()
+        start = {"path": path, "preload": preload}
         with theirs, tempfile.TemporaryFile() as output:
-            self.process = _boot(
-                "nursery",
-                {"path": path, "preload": preload},
-                connection=theirs,
-                output=output.fileno(),
-                token=token,
-            )
+            try:
+                self.process = _boot("nursery", start, theirs, output=output.fileno(), token=token)
+            except BaseException:
+                self._requests.close()
+                raise
             self._requests.settimeout(_PRELOAD_SECONDS)
             try:
                 refused = self._answer().get("refused", "")
@@ -259,19 +266,15 @@ class DirectLauncher:
         output = Output()
         ours, theirs = socket.socketpair()
         token = uuid.uuid4().hex
+        start: dict[str, Any] = {"path": self._path}
         try:
             with theirs:
-                process = _boot(
-                    "child",
-                    {"path": self._path},
-                    connection=theirs,
-                    output=output.written.fileno(),
-                    token=token,
-                )
-        except OSError as error:
+                number = output.written.fileno()
+                process = _boot("child", start, theirs, output=number, token=token)
+        except BaseException:
             ours.close()
             output.close()
-            raise WorkerStartError(f"No worker process can be started: {error}") from error
+            raise
         return Worker(process.pid, Channel(ours), output, process, token)
 
     def end(self, worker: Worker, *, grace: float) -> Exit:
@@ -297,7 +300,7 @@ class DirectLauncher:
 
 
 def _boot(
-    module: str, start: dict[str, Any], *, connection: socket.socket, output: int, token: str
+    module: str, start: dict[str, Any], connection: socket.socket, *, output: int, token: str
 ) -> subprocess.Popen[bytes]:
     """Run ``main`` of a module of this package in a new interpreter, in a session of its own.
 

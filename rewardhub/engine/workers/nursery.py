@@ -89,20 +89,26 @@ class _Nursery:
             return False
         request = json.loads(message)
         if descriptors:
-            _answer(self._requests, {"pid": self._fork(*descriptors)})
+            try:
+                answer: dict[str, Any] = {"pid": self._fork(*descriptors)}
+            except OSError as error:
+                answer = {"refused": str(error)}
+            _answer(self._requests, answer)
         else:
             _answer(self._requests, self._end(request["end"], request["grace"]))
         return True
 
     def _fork(self, connection: int, output: int) -> int:
-        with warnings.catch_warnings():
-            # Libraries with threads of their own (OpenBLAS) prepare for fork.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
-        if pid == 0:
-            self._become_worker(connection, output)
-        os.close(connection)
-        os.close(output)
+        try:
+            with warnings.catch_warnings():
+                # Libraries with threads of their own (OpenBLAS) prepare for fork.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                pid = os.fork()
+            if pid == 0:
+                self._become_worker(connection, output)
+        finally:
+            os.close(connection)
+            os.close(output)
         self._workers.add(pid)
         return pid
 

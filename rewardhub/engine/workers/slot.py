@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
-from rewardhub.engine.workers import watch
+from rewardhub.engine.workers import ties, watch
 from rewardhub.engine.workers.child import CANARY_ANSWER
 from rewardhub.engine.workers.exchange import Ending, Exchange
 from rewardhub.engine.workers.frames import NUMBER, READINESS, FrameError, Kind
@@ -135,12 +135,14 @@ class Slot:
         worker.close()
 
     def _started(self) -> Worker:
-        worker = self._launcher.start()
+        try:
+            worker = self._launcher.start()
+        except OSError as error:
+            raise WorkerStartError(f"No worker process can be started: {error}") from error
         try:
             self._welcome(worker)
             if self._serial == 0:
                 self._reference.learn(self._canary(worker))
-                worker.cpu_seconds = self._cpu_seconds(worker)
         except BaseException as error:
             late = isinstance(error, TimeoutError)
             exit_ = self._launcher.end(worker, grace=0.0 if late else _EXIT_SECONDS)
@@ -209,6 +211,8 @@ class Slot:
         """End a worker that is of no more use; complete what is to be said."""
         died = ending.end == "died"
         exit_ = self._launcher.end(worker, grace=_EXIT_SECONDS if died else 0.0)
+        if died and exit_.status == ties.EXHAUSTED:
+            ending = Ending("memory", "was refused the memory that it asked for")
         detail = ending.detail or str(exit_)
         if not exit_.clean:
             detail += "; some of its processes could not be killed"
@@ -231,4 +235,6 @@ class Slot:
         answer = self._receive(worker, _CANARY_SECONDS)
         if answer != (Kind.CANARY, NUMBER.pack(CANARY_ANSWER)):
             raise FrameError("the canary came back with something else")
-        return time.monotonic() - begun
+        seconds = time.monotonic() - begun
+        worker.cpu_seconds = self._cpu_seconds(worker)
+        return seconds

@@ -11,6 +11,9 @@ from pathlib import Path
 LOST = 70
 """The exit status of a worker that nobody listens to any more."""
 
+EXHAUSTED = 71
+"""The exit status of a worker without the memory to hear a job or to say how it ended."""
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -173,10 +174,8 @@ def describe(processes: Iterable[Process]) -> str:
 def kill(pids: Iterable[int]) -> None:
     """Kill processes; those that are gone already are no error."""
     for pid in pids:
-        try:
+        with suppress(OSError):
             os.kill(pid, KILL)
-        except (ProcessLookupError, PermissionError):
-            continue
 
 
 def kill_until_none(find: Callable[[], list[int]], *, seconds: float = 5.0) -> bool:

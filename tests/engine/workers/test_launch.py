@@ -138,7 +138,7 @@ print(run("reply = __import__('sys').modules['__main__'].__dict__.get('WIDE', 'n
 pool.close()
 """
     )
-    command = [sys.executable, file]
+    command = [sys.executable, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert (done.stdout, done.stderr) == ("nothing\n", "")
     assert note.read_text() == "__main__"
@@ -213,6 +213,13 @@ def test_refuses_to_fork_a_nursery_with_threads() -> None:
     with WorkerPool(1, target=SOURCE, manifest=b"", preload=("threads_at_import",)) as pool:
         future = pool.submit(b"", limits=WIDE)
         with pytest.raises(WorkerStartError, match=r"started threads .* preload less"):
+            future.result(60)
+
+
+def test_says_that_the_machine_refuses_another_process() -> None:
+    with WorkerPool(1, target=SOURCE, manifest=b"", preload=("no_fork",)) as pool:
+        future = pool.submit(b"", limits=WIDE)
+        with pytest.raises(WorkerStartError, match=r"refuses another process .*use fewer workers"):
             future.result(60)
 
 

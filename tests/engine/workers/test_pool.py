@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from rewardhub.contracts.limits import Limits
-from rewardhub.engine.workers import Result, WorkerPool, WorkerStartError, frames
+from rewardhub.engine.workers import Result, WorkerPool, WorkerStartError, frames, meter
 from rewardhub.errors import UsageError
 
 SOURCE = "worker_targets:run_source"
@@ -163,6 +163,10 @@ def test_kills_a_job_over_its_memory_limit(run: Run) -> None:
 def test_refuses_memory_far_over_the_limit_at_once(run: Run) -> None:
     result = run("data = bytearray(8 << 30)", memory=256)
     assert (result.end, result.detail.splitlines()[-1]) == ("memory", "MemoryError")
+
+
+def test_calls_it_memory_when_a_job_does_not_fit_into_its_worker(run: Run) -> None:
+    assert run("#" + "x" * 100_000_000, memory=16).end == "memory"
 
 
 def test_counts_the_memory_of_descendants(run: Run) -> None:
@@ -347,6 +351,13 @@ def test_lets_only_one_of_two_processes_return_from_a_fork(run: Run) -> None:
     assert (result.end, result.payload) == ("reply", b"parent")
 
 
+def test_lets_only_one_of_two_processes_return_from_a_fork_of_the_target() -> None:
+    with WorkerPool(1, target="worker_targets:fork_twice", manifest=b"") as forked:
+        results = [forked.submit(b"", limits=WIDE).result(60) for _ in range(20)]
+    assert {result.end for result in results} == {"reply"}
+    assert len({result.payload for result in results}) == 1
+
+
 def test_kills_a_family_that_holds_the_channel_after_its_worker_died(run: Run) -> None:
     source = """
 import os, time
@@ -369,16 +380,19 @@ while time.monotonic() < end:
     assert run(source, wall=0.2, memory=None).end == "wall"
 
 
-def test_stops_a_job_that_starts_hundreds_of_processes(run: Run) -> None:
+def test_stops_a_job_that_starts_too_many_processes(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meter, "_MOST_PROCESSES", 20)
     source = """
 import os, time
-for _ in range(300):
+for _ in range(30):
     if not os.fork():
         time.sleep(600)
 time.sleep(600)
 """
     result = run(source, memory=None)
-    assert (result.end, result.detail) == ("memory", "started more than 256 processes")
+    assert (result.end, result.detail) == ("memory", "started more than 20 processes")
 
 
 def test_narrows_limits_for_a_part_of_a_job(run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,3 +66,23 @@ class Closing:
 
 
 closing: Callable[[bytes, Control], Handler] = Closing
+
+
+def with_ticket(manifest: bytes, control: Control) -> Handler:
+    """A target that starts as long as a file is there, which its first job takes away."""
+    ticket = Path(manifest.decode())
+    if not ticket.exists():
+        raise LookupError("no ticket")
+
+    def handler(payload: bytes) -> bytes:
+        ticket.unlink()
+        time.sleep(600)
+        return b""
+
+    return handler
+
+
+def fork_twice(manifest: bytes, control: Control) -> Handler:
+    """A target that comes back in two processes."""
+    os.fork()
+    return lambda payload: str(os.getpid()).encode()

@@ -1,0 +1,117 @@
+"""The wall-clock limit of work that waits on others: threads and coroutines.
+
+The clock stands still while the work waits for its turn at a resource: a queue before a judge is
+nobody's fault, however long it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import ParamSpec, TypeVar, cast
+
+from rewardhub.errors import LimitError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Clock:
+    """A running `asyncio.Timeout` that can be held. Lives on its loop."""
+
+    def __init__(self, limit: asyncio.Timeout) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._limit = limit
+        self._holders = 0
+        self._left: float | None = None
+
+    def hold(self) -> None:
+        self._holders += 1
+        when = self._limit.when()
+        if when is not None:
+            self._left = when - self.loop.time()
+            self._reschedule(None)
+
+    def go_on(self) -> None:
+        self._holders -= 1
+        if not self._holders and self._left is not None:
+            self._reschedule(self.loop.time() + self._left)
+
+    def _reschedule(self, when: float | None) -> None:
+        with suppress(RuntimeError):  # the work is over, or out of time already
+            self._limit.reschedule(when)
+
+
+_CLOCK: contextvars.ContextVar[_Clock | None] = contextvars.ContextVar("clock", default=None)
+
+
+async def patiently(work: Awaitable[T], seconds: float | None) -> T:
+    """Return what ``work`` comes to.
+
+    Raises:
+        LimitError: after ``seconds`` of wall time, waiting for a `turn` not counted; None: never.
+    """
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            token = _CLOCK.set(_Clock(limit))
+            try:
+                return await work
+            finally:
+                _CLOCK.reset(token)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise LimitError("wall", f"took longer than {seconds:g} s") from None
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """Hold the clock of the work that runs here, on the loop or in a thread, while inside."""
+    clock = _CLOCK.get()
+    if clock is None:
+        yield
+        return
+    _call(clock, clock.hold)
+    try:
+        yield
+    finally:
+        _call(clock, clock.go_on)
+
+
+def _call(clock: _Clock, method: Callable[[], None]) -> None:
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        clock.loop.call_soon_threadsafe(method)
+
+
+async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return ``function(...)``, run in a thread of its own.
+
+    The thread is a daemon: one that never ends keeps nobody from leaving.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(cast("T", value))
+
+    def work() -> None:
+        value: T | None = None
+        broken: BaseException | None = None
+        try:
+            value = context.run(function, *args, **kwargs)
+        except BaseException as error:  # noqa: BLE001  # raised where the work is awaited
+            broken = error
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, value, broken)
+
+    threading.Thread(target=work, name="rewardhub-grader", daemon=True).start()
+    return await future
