@@ -1,7 +1,7 @@
 """Rewards for language models: graders as plugins, composed by one YAML file.
 
-Everything public is here; packs import this module and nothing below it. What takes time to
-import (the engine, the spec loader) is imported when its name is first used.
+Everything public is here; packs import this module and nothing below it. Each name is imported
+when it is first used, so that a command that needs none of them starts at once.
 """
 
 from __future__ import annotations
@@ -9,86 +9,85 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from rewardhub.contracts import (
-    DEFAULT_READS,
-    BatchGrader,
-    Environment,
-    Grader,
-    GroupGrader,
-    Job,
-    Judge,
-    JudgeReply,
-    Limits,
-    Model,
-    Options,
-    Outcome,
-    Policy,
-    RawRow,
-    Reader,
-    ReadOptions,
-    Sandbox,
-    Turn,
-    Usage,
-    Verdict,
-    Workers,
-    Writer,
-)
-from rewardhub.errors import (
-    GradingError,
-    InfrastructureError,
-    RecordError,
-    RewardhubError,
-    RowError,
-    SpecError,
-    TaskError,
-    UnknownNameError,
-    UsageError,
-)
-from rewardhub.expression import Expression, ExpressionError
-from rewardhub.expression import parse as parse_expression
-from rewardhub.host import (
-    AttackCard,
-    CommandCard,
-    EnvironmentCard,
-    GraderCard,
-    JudgeCard,
-    ModelCard,
-    PolicyCard,
-    ReaderCard,
-    Registry,
-    SandboxCard,
-    SpecCard,
-    TaskSourceCard,
-    WriterCard,
-    discover,
-    hookimpl,
-    registry_of,
-)
-from rewardhub.records import (
-    Message,
-    Observation,
-    Part,
-    PolicyInfo,
-    Reward,
-    Score,
-    SpanReward,
-    Step,
-    StepValue,
-    Task,
-    ToolCall,
-    Trajectory,
-    read_reward,
-    read_task,
-    read_trajectory,
-)
-from rewardhub.text import Span, TemplateFacts, normalise, response_of, split_steps
-
 if TYPE_CHECKING:
+    from rewardhub.contracts import (
+        DEFAULT_READS,
+        BatchGrader,
+        Environment,
+        Grader,
+        GroupGrader,
+        Job,
+        Judge,
+        JudgeReply,
+        Limits,
+        Model,
+        Options,
+        Outcome,
+        Policy,
+        RawRow,
+        Reader,
+        ReadOptions,
+        Sandbox,
+        Turn,
+        Usage,
+        Verdict,
+        Workers,
+        Writer,
+    )
     from rewardhub.engine import Cache, Engine, RewardSource
+    from rewardhub.errors import (
+        GradingError,
+        InfrastructureError,
+        RecordError,
+        RewardhubError,
+        RowError,
+        SpecError,
+        TaskError,
+        UnknownNameError,
+        UsageError,
+    )
+    from rewardhub.expression import Expression, ExpressionError
+    from rewardhub.expression import parse as parse_expression
+    from rewardhub.host import (
+        AttackCard,
+        CommandCard,
+        EnvironmentCard,
+        GraderCard,
+        JudgeCard,
+        ModelCard,
+        PolicyCard,
+        ReaderCard,
+        Registry,
+        SandboxCard,
+        SpecCard,
+        TaskSourceCard,
+        WriterCard,
+        discover,
+        hookimpl,
+        registry_of,
+    )
+    from rewardhub.records import (
+        Message,
+        Observation,
+        Part,
+        PolicyInfo,
+        Reward,
+        Score,
+        SpanReward,
+        Step,
+        StepValue,
+        Task,
+        ToolCall,
+        Trajectory,
+        read_reward,
+        read_task,
+        read_trajectory,
+    )
     from rewardhub.scoring import ascore, ascore_all, score, score_all
     from rewardhub.spec import Route, Spec
     from rewardhub.spec.load import check as check_reward
     from rewardhub.spec.load import load as load_reward
+    from rewardhub.text import Span, TemplateFacts, normalise, response_of, split_steps
 
 __all__ = [
     "DEFAULT_READS",
@@ -174,28 +173,29 @@ __all__ = [
     "split_steps",
 ]
 
-_LAZY = {
-    "Cache": "rewardhub.engine:Cache",
-    "Engine": "rewardhub.engine:Engine",
-    "RewardSource": "rewardhub.engine:RewardSource",
-    "Route": "rewardhub.spec:Route",
-    "Spec": "rewardhub.spec:Spec",
-    "ascore": "rewardhub.scoring:ascore",
-    "ascore_all": "rewardhub.scoring:ascore_all",
+_HOMES = ("errors", "records", "text", "expression", "contracts", "host", "engine", "spec")
+"""Where the names live; the homes that are quick to import come first."""
+
+_RENAMED = {
     "check_reward": "rewardhub.spec:check",
     "load_reward": "rewardhub.spec:load",
-    "score": "rewardhub.scoring:score",
-    "score_all": "rewardhub.scoring:score_all",
+    "parse_expression": "rewardhub.expression:parse",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in __all__:
         raise AttributeError(f"module `rewardhub` has no `{name}`")
-    module, _, attribute = _LAZY[name].partition(":")
-    value = getattr(importlib.import_module(module), attribute)
+    module, _, attribute = _RENAMED.get(name, f":{name}").partition(":")
+    value = getattr(importlib.import_module(module or _home_of(name)), attribute)
     globals()[name] = value
     return value
+
+
+def _home_of(name: str) -> str:
+    homes = (f"rewardhub.{home}" for home in _HOMES)
+    found = (home for home in homes if name in importlib.import_module(home).__all__)
+    return next(found, "rewardhub.scoring")
 
 
 def __dir__() -> list[str]:

@@ -97,9 +97,7 @@ class TaskCheck:
     ) -> Iterator[Trajectory]:
         for each in rows:
             if each.task is None:
-                waiting.append(
-                    TaskProblem(row=each.row, task="", trial="row", message=each.error)
-                )
+                waiting.append(TaskProblem(row=each.row, task="", trial="row", message=each.error))
                 continue
             self.counts.tasks += 1
             for number, trial in enumerate(self._trials(each.row, each.task)):

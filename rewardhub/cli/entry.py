@@ -7,40 +7,30 @@ import importlib
 import io
 import sys
 import traceback
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from rewardhub.cli.codes import ExitCode
+from rewardhub.cli.plugin_commands import Command, commands_of_plugins, listed_commands
 from rewardhub.cli.session import Session, command_app
-from rewardhub.errors import NameClashError, PluginError, RewardhubError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from rewardhub.errors import PluginError, RewardhubError
 
 _CLI = "rewardhub.cli"
 _ABOUT = "Rewards for language models: the same number offline and in training."
 
 
-class _Command(NamedTuple):
-    """A command that is imported when it is called."""
-
-    name: str
-    target: str
-    help: str
-
-
 COMMANDS = (
-    _Command("score", f"{_CLI}.score:app", "Score files of trajectories by a reward spec."),
-    _Command("rescore", f"{_CLI}.rescore:app", "Score a run again; only what changed is graded."),
-    _Command("explain", f"{_CLI}.explain:app", "Say why a trajectory got its reward."),
-    _Command("spec", f"{_CLI}.spec:app", "Check and show reward specs."),
-    _Command("tasks", f"{_CLI}.tasks:app", "Check tasks against a reward spec."),
-    _Command("graders", f"{_CLI}.lists:graders", "List the graders, or show one."),
-    _Command("plugins", f"{_CLI}.lists:plugins", "List the plugins, or show one."),
-    _Command("readers", f"{_CLI}.lists:readers", "List the file formats that can be read."),
-    _Command("specs", f"{_CLI}.lists:specs", "List the reward specs that packs ship."),
-    _Command("new", f"{_CLI}.pack:app", "Begin a new pack."),
+    Command("score", f"{_CLI}.score:app", "Score files of trajectories by a reward spec."),
+    Command("rescore", f"{_CLI}.rescore:app", "Score a run again; only what changed is graded."),
+    Command("explain", f"{_CLI}.explain:app", "Say why a trajectory got its reward."),
+    Command("spec", f"{_CLI}.spec:app", "Check and show reward specs."),
+    Command("tasks", f"{_CLI}.tasks:app", "Check tasks against a reward spec."),
+    Command("graders", f"{_CLI}.lists:graders", "List the graders, or show one."),
+    Command("plugins", f"{_CLI}.lists:plugins", "List the plugins, or show one."),
+    Command("readers", f"{_CLI}.lists:readers", "List the file formats that can be read."),
+    Command("specs", f"{_CLI}.lists:specs", "List the reward specs that packs ship."),
+    Command("new", f"{_CLI}.pack:app", "Begin a new pack."),
 )
 """The commands that rewardhub brings; packs add theirs with a `CommandCard`."""
 
@@ -70,15 +60,20 @@ def _root(arguments: list[str]) -> typer.Typer:
     root = command_app(_ABOUT)
     root.callback()(_options)
     called = next((each for each in arguments if not each.startswith("-")), "")
-    commands = list(COMMANDS)
-    if called not in {each.name for each in COMMANDS} and "--version" not in arguments:
-        commands.extend(_plugin_commands(called))
-    for each in commands:
+    for each in _commands(called):
         if each.name == called:
             _attach(root, each, _load(each))
         else:
             root.command(each.name, help=each.help)(_name_only)
     return root
+
+
+def _commands(called: str) -> list[Command]:
+    own = {each.name for each in COMMANDS}
+    if called in own:
+        return list(COMMANDS)
+    further = commands_of_plugins if called else listed_commands
+    return [*COMMANDS, *further(Session(quiet=not called), own)]
 
 
 def _name_only() -> None:
@@ -105,24 +100,7 @@ def _options(
     """Take the options of rewardhub itself."""
 
 
-def _plugin_commands(called: str) -> Iterator[_Command]:
-    from rewardhub.host import CommandCard
-
-    session = Session(quiet=not called)
-    try:
-        cards = session.registry.all(CommandCard)
-    except RewardhubError as error:
-        session.warn(str(error))
-        return
-    own = {each.name for each in COMMANDS}
-    for name, registered in cards.items():
-        if name in own:
-            session.warn(str(NameClashError("command", name, ("builtin", registered.owner.name))))
-        else:
-            yield _Command(name, registered.card.target, registered.card.help)
-
-
-def _load(command: _Command) -> typer.Typer:
+def _load(command: Command) -> typer.Typer:
     """Return the app of a command.
 
     Raises:
@@ -141,7 +119,7 @@ def _load(command: _Command) -> typer.Typer:
     return app
 
 
-def _attach(root: typer.Typer, command: _Command, app: typer.Typer) -> None:
+def _attach(root: typer.Typer, command: Command, app: typer.Typer) -> None:
     if len(app.registered_commands) != 1 or app.registered_groups or app.registered_callback:
         root.add_typer(app, name=command.name, help=command.help)
         return

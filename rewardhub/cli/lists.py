@@ -186,9 +186,7 @@ def _show_all(session: Session, found: Sequence[Described], columns: Sequence[st
 
 def _cell(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(
-            counted(len(names), str(kind)) for kind, names in value.items()
-        )
+        return ", ".join(counted(len(names), str(kind)) for kind, names in value.items())
     if isinstance(value, list):
         return " ".join(str(each) for each in value)
     return str(value)
@@ -218,7 +216,10 @@ def _show_one(session: Session, one: Described) -> ExitCode:
 
 def _fact(value: Any) -> str:
     if isinstance(value, Mapping):
-        told = ((key, ", ".join(each) if isinstance(each, list) else each) for key, each in value.items())
+        told = (
+            (key, ", ".join(each) if isinstance(each, list) else each)
+            for key, each in value.items()
+        )
         return "; ".join(f"{key}: {each}" for key, each in told)
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
+LOOSE_FILE = "rewardhub_plugins.py"
+"""Loaded from the working directory by the command line, and nowhere else."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
@@ -42,17 +45,26 @@ class Session:
     plugins: tuple[Path, ...] = ()
     block: tuple[str, ...] = ()
 
+    @property
+    def loose(self) -> tuple[Path, ...]:
+        """The loose plugin files: named ones, else of REWARDHUB_PLUGINS, and the folder's own."""
+        named = self.plugins or tuple(_paths("REWARDHUB_PLUGINS"))
+        here = Path(LOOSE_FILE)
+        has_own = here.is_file() and all(path.resolve() != here.resolve() for path in named)
+        return (*named, here) if has_own else named
+
+    @property
+    def blocked(self) -> tuple[str, ...]:
+        """The plugins that are left out: named ones, else of REWARDHUB_BLOCK."""
+        return self.block or tuple(os.environ.get("REWARDHUB_BLOCK", "").split())
+
     @cached_property
     def registry(self) -> Registry:
         """All that is installed, and the loose files; each of these is named on stderr."""
-        from rewardhub.host import LOOSE_FILE, discover
+        from rewardhub.host import discover
 
-        loose = list(self.plugins or _paths("REWARDHUB_PLUGINS"))
-        here = Path(LOOSE_FILE)
-        if here.is_file() and all(path.resolve() != here.resolve() for path in loose):
-            loose.append(here)
-        block = self.block or tuple(os.environ.get("REWARDHUB_BLOCK", "").split())
-        registry = discover(block=block, loose=loose)
+        loose = self.loose
+        registry = discover(block=self.blocked, loose=loose)
         for path in loose:
             self._introduce(registry, path)
         return registry

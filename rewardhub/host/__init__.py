@@ -17,7 +17,7 @@ from rewardhub.host.cards import (
     resource_class,
 )
 from rewardhub.host.hookspecs import hookimpl
-from rewardhub.host.plugins import LOOSE_FILE, PluginSource
+from rewardhub.host.plugins import PluginSource
 from rewardhub.host.registry import (
     CARD_KINDS,
     Manifest,
@@ -30,7 +30,6 @@ from rewardhub.host.registry import (
 
 __all__ = [
     "CARD_KINDS",
-    "LOOSE_FILE",
     "AttackCard",
     "Card",
     "CommandCard",

@@ -19,8 +19,6 @@ from typing import Any
 from rewardhub.errors import PluginError, UsageError
 
 ENTRY_POINTS = "rewardhub"
-LOOSE_FILE = "rewardhub_plugins.py"
-"""Loaded from the working directory by the command line, and nowhere else."""
 
 log = logging.getLogger(__name__)
 

@@ -48,13 +48,16 @@ class ReadOnly(dict[str, Any]):
 EMPTY = ReadOnly()
 
 
+_SIMPLE = frozenset({str, int, bool})
+
+
 def freeze(value: Any) -> Any:
     """Return JSON ``value`` with read-only mappings and tuples.
 
     Raises:
         ValueError: for anything that JSON cannot hold, NaN and infinity included.
     """
-    if value is None or isinstance(value, str | bool | int):
+    if value is None or type(value) in _SIMPLE or isinstance(value, str | int):
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -79,7 +82,12 @@ def canonical_json(value: Any) -> bytes:
 
 def digest_of(value: Any) -> str:
     """Return the digest of JSON ``value``: 32 hexadecimal digits of BLAKE2b-128 (RFC 7693)."""
-    return hashlib.blake2b(canonical_json(value), digest_size=16).hexdigest()
+    return digest_of_bytes(canonical_json(value))
+
+
+def digest_of_bytes(data: bytes) -> str:
+    """Return the digest of ``data``, as `digest_of` writes it."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 Json = Annotated[Any, AfterValidator(freeze)]

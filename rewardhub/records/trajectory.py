@@ -30,16 +30,16 @@ class Trajectory(Record):
     id: str = ""
     task: Task
     group: str = ""
-    group_size: int | None = Field(None, ge=1)
+    group_size: int | None = Field(default=None, ge=1)
     steps: tuple[Step, ...] = ()
     status: TrajectoryStatus = "completed"
     fault: Fault | None = None
     reason: str = ""
     artifacts: JsonMapping = EMPTY
     policy: PolicyInfo | None = None
-    seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
-    tokens: int | None = Field(None, ge=0)
-    cost: float | None = Field(None, ge=0, allow_inf_nan=False)
+    seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    tokens: int | None = Field(default=None, ge=0)
+    cost: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     metadata: JsonMapping = EMPTY
 
     @model_validator(mode="after")

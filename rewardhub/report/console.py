@@ -113,9 +113,7 @@ def _show_stacked(
                 console.print(Padding(Text(f"{column.title}: {cell}"), (0, 0, 0, indent + 2)))
 
 
-def aligned(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int = 0
-) -> list[str]:
+def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int = 0) -> list[str]:
     """Return a table as lines of text, its columns two spaces apart."""
     from rich.cells import cell_len
 

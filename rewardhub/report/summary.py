@@ -113,7 +113,10 @@ def _counts(summary: RunSummary) -> Iterator[tuple[str, str]]:
     if tally.bad:
         yield "Bad rows", f"{tally.bad:,}"
     if tally.judged:
-        yield "Success", f"{tally.success:,} of {tally.judged:,} ({tally.success / tally.judged:.1%})"
+        yield (
+            "Success",
+            f"{tally.success:,} of {tally.judged:,} ({tally.success / tally.judged:.1%})",
+        )
     if tally.mean is not None and tally.low is not None and tally.high is not None:
         yield "Reward", f"mean {tally.mean:.4g}, min {tally.low:.4g}, max {tally.high:.4g}"
     for gate, count in tally.gates.most_common():

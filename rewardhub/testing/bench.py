@@ -89,29 +89,36 @@ class Bench:
     async def agrade(self, runner: Runner, trajectories: Sequence[Trajectory]) -> list[Score]:
         """Like `grade`, on the running loop."""
         shape = self._entry.card.signature.shape
-        if shape == "grade_batch":
-            return await grade_split(runner, trajectories, _grade_many)
         if shape == "grade_group":
             return await self._grade_group(runner, trajectories)
+        if shape == "grade":
+            return [await self._by_rule(runner, each) for each in trajectories]
+        scores = await grade_split(runner, trajectories, _grade_many)
         return [
-            await self._limits.grade(self._entry, each, _attempt(runner)) for each in trajectories
+            await self._by_rule(runner, trajectory) if isinstance(score, LimitError) else score
+            for trajectory, score in zip(trajectories, scores, strict=True)
         ]
+
+    async def _by_rule(self, runner: Runner, trajectory: Trajectory) -> Score:
+        return await self._limits.grade(self._entry, trajectory, _attempt(runner))
 
     def _grade_plainly(self, runner: Runner, trajectory: Trajectory) -> Score:
         try:
             return runner.grade(trajectory)
         except LimitError:
-            settle = self._limits.grade
-            return self.finish(lambda: settle(self._entry, trajectory, _attempt(runner)))
+            return self.finish(lambda: self._by_rule(runner, trajectory))
 
     async def _grade_group(self, runner: Runner, trajectories: Sequence[Trajectory]) -> list[Score]:
         try:
             return await _grade_many(runner, trajectories)
-        except LimitError as error:
-            score = score_of_error(RuntimeError(str(error)), self._entry, 0.0)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # all that a grader may raise
-            score = score_of_error(error, self._entry, 0.0)
-        return [score] * len(trajectories)
+        except Exception as error:  # noqa: BLE001  # all that a grader may raise
+            return [self._score_of(error)] * len(trajectories)
+
+    def _score_of(self, error: Exception) -> Score:
+        try:
+            return score_of_error(error, self._entry, 0.0)
+        except LimitError as limit:  # one group is no proof of whose fault a limit is
+            return score_of_error(RuntimeError(f"the group {limit}"), self._entry, 0.0)
 
     def finish(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return what ``make()`` gives, on the bench's one loop: clients are bound to a loop."""
@@ -134,9 +141,15 @@ def _outside_of_loops(call: Callable[[], T]) -> T:
 def _attempt(runner: Runner) -> Any:
     async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
         del alone
-        if runner.entry.card.signature.is_async:
-            return await runner.agrade(trajectory)
-        return runner.grade(trajectory)
+        signature = runner.entry.card.signature
+        if signature.shape == "grade":
+            return (
+                await runner.agrade(trajectory) if signature.is_async else runner.grade(trajectory)
+            )
+        (score,) = await grade_split(runner, [trajectory], _grade_many)
+        if isinstance(score, LimitError):
+            raise score
+        return score
 
     return attempt
 

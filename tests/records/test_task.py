@@ -30,6 +30,12 @@ def test_tells_tool_messages_apart_in_its_id():
     assert make_task(messages=[call]).id != make_task(messages=[other]).id
 
 
+def test_its_id_ignores_the_order_of_fields():
+    one = make_task("x", reference={"a": 1, "b": [{"c": 2, "d": 3}]})
+    other = make_task("x", reference={"b": [{"d": 3, "c": 2}], "a": 1})
+    assert one.id == other.id
+
+
 def test_keeps_an_id_that_is_given():
     assert make_task("x", id="mine").id == "mine"
     assert make_task("x", id="mine").replace(reference="4").id == "mine"

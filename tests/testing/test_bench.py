@@ -122,9 +122,25 @@ def test_makes_a_score_of_an_exception(error, status, fault):
     assert (score.status, score.fault, score.value) == (status, fault, None)
 
 
-def test_blames_the_text_for_a_depth_that_an_empty_answer_does_not_reach():
-    score = grade(Deep, make_trajectory("x" * 5000))
+class DeepBatch(BatchGrader):
+    def grade_batch(self, trajectories: Sequence):
+        return [Deep().grade(each) for each in trajectories]
+
+
+class DeepGroup(GroupGrader):
+    def grade_group(self, trajectories: Sequence):
+        return [Deep().grade(each) for each in trajectories]
+
+
+@pytest.mark.parametrize("grader", [Deep, DeepBatch])
+def test_blames_the_text_for_a_depth_that_an_empty_answer_does_not_reach(grader):
+    score = grade(grader, make_trajectory("x" * 5000))
     assert (score.status, score.value) == ("graded", 0.0)
+
+
+def test_fails_a_group_that_goes_too_deep():
+    score = grade(DeepGroup, make_trajectory("x" * 5000))
+    assert (score.status, score.fault) == ("failed", "grader")
 
 
 def test_refuses_what_the_card_does_not_read():
