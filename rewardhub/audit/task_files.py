@@ -14,7 +14,7 @@ from rewardhub.builtin.formats import reader_for
 from rewardhub.builtin.formats.columns import read_object
 from rewardhub.builtin.formats.readers import CompletionReader, NativeReader
 from rewardhub.contracts import RawRow, Reader, ReadOptions
-from rewardhub.errors import RecordError, RowError, UsageError
+from rewardhub.errors import RecordError, RowError
 from rewardhub.host import Registry
 from rewardhub.records import Step, Task, Trajectory, read_task
 

@@ -18,6 +18,7 @@ app = command_app()
 @command(app)
 def explain(
     session: Session,
+    *,
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
     name: Annotated[
         str,

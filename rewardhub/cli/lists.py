@@ -10,13 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
+from rewardhub.builtin.formats.values import is_array, is_object
 from rewardhub.cli.codes import ExitCode
 from rewardhub.cli.session import Session, command, command_app
 from rewardhub.engine.grade import where_of
 from rewardhub.errors import UnknownNameError
 from rewardhub.host import (
     CARD_KINDS,
-    Card,
     GraderCard,
     PluginSource,
     ReaderCard,
@@ -36,7 +36,7 @@ _Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one
 
 
 @command(graders, "graders")
-def list_graders(session: Session, name: _Name = None) -> ExitCode:
+def list_graders(session: Session, *, name: _Name = None) -> ExitCode:
     """List the graders, or show one with its options."""
     if name is not None:
         return _show_one(session, _grader(session.registry.grader(name), in_full=True))
@@ -45,7 +45,7 @@ def list_graders(session: Session, name: _Name = None) -> ExitCode:
 
 
 @command(plugins, "plugins")
-def list_plugins(session: Session, name: _Name = None) -> ExitCode:
+def list_plugins(session: Session, *, name: _Name = None) -> ExitCode:
     """List the plugins with what they bring, or show one. Broken ones come with their error."""
     known = {_near(each.name): each for each in session.registry.plugins}
     if name is not None:
@@ -62,7 +62,7 @@ def list_plugins(session: Session, name: _Name = None) -> ExitCode:
 
 
 @command(readers, "readers")
-def list_readers(session: Session, name: _Name = None) -> ExitCode:
+def list_readers(session: Session, *, name: _Name = None) -> ExitCode:
     """List the file formats that can be read, or show one."""
     if name is not None:
         return _show_one(session, _reader(session.registry.get(ReaderCard, name)))
@@ -71,7 +71,7 @@ def list_readers(session: Session, name: _Name = None) -> ExitCode:
 
 
 @command(specs, "specs")
-def list_specs(session: Session, name: _Name = None) -> ExitCode:
+def list_specs(session: Session, *, name: _Name = None) -> ExitCode:
     """List the reward specs that packs ship, or show one. See also `rewardhub spec show`."""
     if name is not None:
         return _show_one(session, _spec(session.registry.get(SpecCard, name)))
@@ -185,10 +185,8 @@ def _show_all(session: Session, found: Sequence[Described], columns: Sequence[st
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(counted(len(names), str(kind)) for kind, names in value.items())
-    if isinstance(value, list):
-        return " ".join(str(each) for each in value)
+    if is_object(value):
+        return ", ".join(counted(len(names), kind) for kind, names in value.items())
     return str(value)
 
 
@@ -215,15 +213,13 @@ def _show_one(session: Session, one: Described) -> ExitCode:
 
 
 def _fact(value: Any) -> str:
-    if isinstance(value, Mapping):
-        told = (
-            (key, ", ".join(each) if isinstance(each, list) else each)
-            for key, each in value.items()
-        )
-        return "; ".join(f"{key}: {each}" for key, each in told)
+    if is_object(value):
+        return "; ".join(f"{key}: {_fact(each)}" for key, each in value.items())
+    if is_array(value):
+        return ", ".join(str(each) for each in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
+    return str(value or "")
 
 
 def _show_options(session: Session, schema: Mapping[str, Any]) -> None:

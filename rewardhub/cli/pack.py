@@ -22,6 +22,7 @@ def _group() -> None:
 @command(app, "pack")
 def new_pack(
     session: Session,
+    *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The domain of its graders.")],
     folder: Annotated[
         Path, typer.Option("--in", metavar="DIR", help="Where the pack's folder is made.")

@@ -33,6 +33,7 @@ app = command_app()
 @command(app)
 def rescore(
     session: Session,
+    *,
     old: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
     reward: RewardOption,
     out: OutOption = None,

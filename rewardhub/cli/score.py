@@ -35,6 +35,7 @@ app = command_app()
 @command(app)
 def score(
     session: Session,
+    *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of trajectories.")],
     reward: RewardOption,
     out: OutOption = None,

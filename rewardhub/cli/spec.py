@@ -31,6 +31,7 @@ _Spec = Annotated[
 @command(app, "check")
 def check_spec(
     session: Session,
+    *,
     spec: _Spec,
     tasks: Annotated[
         Path | None,
@@ -64,13 +65,14 @@ def check_spec(
 
 
 @command(app, "show")
-def show_spec(session: Session, spec: _Spec) -> ExitCode:
+def show_spec(session: Session, *, spec: _Spec) -> ExitCode:
     """Show a spec as it is run: after `extends`, with every default."""
     text = show(load(spec, session.registry))
     if session.as_json:
         from ruamel.yaml import YAML
 
-        session.show_json(YAML(typ="safe", pure=True).load(text))
+        yaml: Any = YAML(typ="safe", pure=True)
+        session.show_json(yaml.load(text))
     else:
         session.show(text)
     return ExitCode.OK

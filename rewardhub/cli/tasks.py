@@ -32,6 +32,7 @@ def _group() -> None:
 @command(app, "check")
 def check_tasks(
     session: Session,
+    *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Tasks, or attempts at them.")],
     reward: RewardOption,
     answer: Annotated[

@@ -59,12 +59,12 @@ class Tally:
     high: float | None = None
     success: int = 0
     judged: int = 0
-    faults: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-    bad_reasons: Counter[str] = field(default_factory=Counter)
-    gates: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter[str])
+    reasons: Counter[str] = field(default_factory=Counter[str])
+    bad_reasons: Counter[str] = field(default_factory=Counter[str])
+    gates: Counter[str] = field(default_factory=Counter[str])
     bins: list[int] = field(default_factory=lambda: [0] * BINS)
-    parts: dict[str, PartTally] = field(default_factory=dict)
+    parts: dict[str, PartTally] = field(default_factory=dict[str, PartTally])
     reused: int = 0
 
     @property
@@ -166,14 +166,12 @@ class Tally:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Tally:
         """Return the tally that `to_json` wrote."""
-        return cls(
-            **{
-                **fields,
-                "range": tuple(fields["range"]),
-                "parts": {part: PartTally(**counts) for part, counts in fields["parts"].items()},
-                **{name: Counter(fields[name]) for name in _COUNTERS},
-            }
-        )
+        known: dict[str, Any] = dict(fields)
+        known["range"] = tuple(fields["range"])
+        known["parts"] = {part: PartTally(**counts) for part, counts in fields["parts"].items()}
+        for name in _COUNTERS:
+            known[name] = Counter(fields[name])
+        return cls(**known)
 
 
 _COUNTERS = ("faults", "reasons", "bad_reasons", "gates")

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from rewardhub.errors import RecordError
 from rewardhub.records.base import dump_json, quick
@@ -219,4 +220,7 @@ def _read(record: type[R], data: bytes | str) -> R:
 
 def write_record(record: Score | Reward) -> bytes:
     """Return a Score or a Reward as one line of JSON; reading it back gives an equal one."""
-    return dump_json(record)
+    try:
+        return adapter(type(record)).dump_json(record, warnings="error")
+    except (PydanticSerializationError, UnicodeEncodeError):
+        return dump_json(record)  # half of a surrogate pair, or fields of other types

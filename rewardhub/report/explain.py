@@ -86,15 +86,14 @@ def explain(path: Path, name: str, registry: Registry) -> Explanation:
     run = open_run(path)
     line = json.loads(find_line(run, name))
     reward = read_reward(json.dumps(line.pop("reward")))
-    trajectory = trajectory_at(run, line, registry)
-    known = isinstance(trajectory, Trajectory)
+    found = trajectory_at(run, line, registry)
     return Explanation(
         head=line,
         file=run.input(line["source"]),
         reward=reward,
         stages=tuple(_stages(run.described["spec"], reward)),
-        trajectory=trajectory if known else None,
-        note="" if known else trajectory,
+        trajectory=None if isinstance(found, str) else found,
+        note=found if isinstance(found, str) else "",
     )
 
 
@@ -117,8 +116,11 @@ def _spec_of(raw: Mapping[str, Any], reward: Reward) -> Mapping[str, Any]:
     routed = raw.get("route")
     if routed is None:
         return raw
-    specs = [each for each in routed.values() if isinstance(each, Mapping)]
-    return next((each for each in specs if each.get("name") == reward.spec.name), {})
+    specs: Mapping[str, Mapping[str, Any]] = {
+        value: spec for value, spec in routed.items() if value != "by"
+    }
+    nothing: Mapping[str, Any] = {}
+    return next((spec for spec in specs.values() if spec["name"] == reward.spec.name), nothing)
 
 
 def _stage_json(stage: StagePlace) -> dict[str, Any]:

@@ -113,8 +113,8 @@ def _not_found(run: RunFiles, name: str, places: list[tuple[int, int]]) -> str:
     wanted = {(run.input(source).name, row) for source, row in places}
     if wanted and failures.is_file():
         with failures.open("rb") as bad_rows:
-            for line in bad_rows:
-                failure = json.loads(line) if _is_whole(line) else {"source": "", "row": 0}
+            for line in filter(_is_whole, bad_rows):
+                failure: dict[str, Any] = json.loads(line)
                 if (Path(failure["source"]).name, failure["row"]) in wanted:
                     return f"`{name}` is no trajectory: {failure['error']}"
     with run.ledger.open("rb") as lines:

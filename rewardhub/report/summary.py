@@ -14,9 +14,9 @@ from rewardhub.report.console import Column, counted, one_line, show_line, show_
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 _BARS = 10
+_EIGHTHS = " ▏▎▍▌▋▊▉"
 _REASONS = 10
 
 
@@ -219,7 +219,7 @@ def _bar(share: float, room: int, *, ascii_only: bool) -> str:
     if ascii_only:
         return "#" * max(round(share * room), 1 if share else 0)
     eighths = max(round(share * room * 8), 1 if share else 0)
-    return "█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 def _speaks_unicode(console: Console) -> bool:

@@ -6,14 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rewardhub.builtin.recorded import Recorded
-from rewardhub.compose import Course
-from rewardhub.contracts import Grader, Verdict
-from rewardhub.engine.grade import Runner
-from rewardhub.host import GraderCard, registry_of
-from rewardhub.records import Reward, Score, Trajectory
-from rewardhub.spec import Spec, load
-from rewardhub.testing import make_trajectory
+from rewardhub.records import Reward, Score
+from rewardhub.spec import Spec
 
 MakeSpec = Callable[..., Spec]
 Finish = Callable[..., Reward]
@@ -120,69 +114,3 @@ def test_what_belongs_to_no_step_is_spread_where_the_spec_says_so(
     reward = finish(make_spec({"graders": ["a"]}, credit="spread"), {"a": 0.75}, steps=3)
     assert reward.step_rewards == (0.25, 0.25, 0.25)
     assert reward.unplaced == 0.75
-
-
-# --- a whole spec ---------------------------------------------------------------------------------
-
-
-class Budget(Grader):
-    """Falls from 1 to 0 as the steps use up the budget."""
-
-    budget: int
-
-    def grade(self, trajectory: Trajectory) -> Verdict:
-        return 1 - min(len(trajectory.steps), self.budget) / self.budget
-
-
-BUDGET = 20
-
-
-def _success_tests_and_steps() -> Spec:
-    registry = registry_of(
-        GraderCard(name="cost/steps", grader=Budget),
-        GraderCard(name="recorded/mirror", grader=Recorded, reads=("metadata",)),
-    )
-    recorded = {"use": "recorded/value"}
-    spec = load(
-        {
-            "rewardhub": 1,
-            "name": "by-hand",
-            "range": [-2, 1.5],
-            "success": "success == 1",
-            "stages": [
-                {"name": "goal", "graders": [{**recorded, "as": "success"}]},
-                {
-                    "name": "tests",
-                    "weight": 0.5,
-                    "graders": [{**recorded, "as": "tests", "options": {"key": "tests"}}],
-                },
-                {
-                    "name": "cost",
-                    "weight": -0.1 * BUDGET,
-                    "graders": [{"use": "cost/steps", "options": {"budget": BUDGET}}],
-                },
-            ],
-        },
-        registry,
-    )
-    assert isinstance(spec, Spec)
-    return spec
-
-
-@pytest.mark.parametrize("success", [True, False])
-@pytest.mark.parametrize("tests", [True, False])
-@pytest.mark.parametrize("steps", [1, 7, 20])
-def test_gives_one_for_success_a_half_for_tests_and_takes_a_tenth_for_each_step(
-    success: bool, tests: bool, steps: int
-) -> None:
-    spec = _success_tests_and_steps()
-    trajectory = make_trajectory(
-        ["again"] * steps, metadata={"success": success, "tests": tests}
-    )
-    course = Course(spec, steps)
-    for entry in course.ready():
-        course.put(entry, Runner(entry).grade(trajectory))
-    reward = course.reward()
-    assert reward.value is not None
-    assert abs(reward.value - (1.0 * success + 0.5 * tests - 0.1 * steps)) <= 1e-9
-    assert reward.success is success

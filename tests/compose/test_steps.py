@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rewardhub.records import Reward, Score, SpanReward
+from rewardhub.records import Reward, Score
 from rewardhub.spec import Spec
 
 MakeSpec = Callable[..., Spec]
@@ -93,10 +93,9 @@ def test_spans_of_one_step_are_averaged_first(by_rule: Finish, stepped: Stepped)
 def test_finer_spans_are_kept(by_rule: Finish, stepped: Stepped) -> None:
     score = stepped(0.0, (0, 1.0, 0, 4), (0, 0.5, 4, 9, "reasoning"), (1, 0.25))
     reward = by_rule("mean", score, steps=2)
-    assert reward.span_rewards == (
-        SpanReward(0, 0, 4, pytest.approx(0.25)),
-        SpanReward(0, 4, 9, pytest.approx(0.125), "reasoning"),
-    )
+    places = [(each.step, each.start, each.end, each.field) for each in reward.span_rewards]
+    assert places == [(0, 0, 4, "text"), (0, 4, 9, "reasoning")]
+    assert [each.value for each in reward.span_rewards] == pytest.approx([0.25, 0.125])
     assert reward.step_rewards == pytest.approx((0.375, 0.125))
 
 
