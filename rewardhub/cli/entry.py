@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import importlib
 import io
 import sys
@@ -19,6 +20,8 @@ from rewardhub.errors import PluginError, RewardhubError
 _CLI = "rewardhub.cli"
 _ABOUT = "Rewards for language models: the same number offline and in training."
 
+
+_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}
 
 COMMANDS = (
     Command("score", f"{_CLI}.score:app", "Score files of trajectories by a reward spec."),
@@ -47,12 +50,22 @@ def main() -> None:
         sys.exit(ExitCode.WRONG)
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)
-    except Exception:  # noqa: BLE001  # the last resort
+    except Exception as error:  # noqa: BLE001  # the last resort
+        if _is_of_the_machine(error):
+            sys.stderr.write(f"{error}. Once that is mended, the same command goes on.\n")
+            sys.exit(ExitCode.WRONG)
         sys.stderr.write(
             f"{traceback.format_exc()}\nThis is a mistake in rewardhub or in a plugin, not yours. "
             "Please report it with the lines above.\n"
         )
         sys.exit(ExitCode.BROKEN)
+
+
+def _is_of_the_machine(error: Exception) -> bool:
+    """Whether a file may not be opened or written, or the disk is full: nobody's program erred."""
+    if not isinstance(error, OSError):
+        return False
+    return error.filename is not None or error.errno in _OF_THE_DISK
 
 
 def _root(arguments: list[str]) -> typer.Typer:

@@ -99,7 +99,7 @@ def _grader(registered: Registered[GraderCard], *, in_full: bool = False) -> Des
         "version": card.version,
         "owner": _owner(registered.owner),
         "doc": doc,
-        "runs in": where_of(card),
+        "runs_in": where_of(card),
         "shape": card.signature.shape,
         "resources": {slot: kind.__name__ for slot, kind in slots.items()},
         "reads": list(card.all_reads),
@@ -200,7 +200,7 @@ def _show_one(session: Session, one: Described) -> ExitCode:
     error = one.pop("error", None)
     if doc:
         show_line(session.console, f"\n{doc}\n")
-    facts = {name: _fact(value) for name, value in one.items()}
+    facts = {name.replace("_", " "): _fact(value) for name, value in one.items()}
     width = max(len(name) for name in facts)
     for name, fact in facts.items():
         if fact:

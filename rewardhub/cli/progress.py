@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Self
 from rewardhub.report.console import console_for, counted
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console
     from rich.live import Live
+    from rich.text import Text
 
     from rewardhub.engine.run import Progress
 
@@ -104,23 +105,21 @@ class ProgressView:
         """Show one report."""
         self._pace.note(progress)
         if self._live is not None:
-            self._live.update(self._display(progress, self._live.console.width))
+            self._live.update(self._display(progress, self._live.console))
         elif not self._quiet and progress.seconds - self._last_line >= LINE_SECONDS:
             self._last_line = progress.seconds
             sys.stderr.write(f"{', '.join(self._facts(progress))}\n")
 
-    def _display(self, progress: Progress, width: int) -> RenderableType:
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
+    def _display(self, progress: Progress, console: Console) -> Text:
         from rich.text import Text
 
-        lines: list[RenderableType] = []
+        shown = Text(overflow="fold")
         if self._pace.share is not None:
-            lines.append(
-                ProgressBar(total=1.0, completed=self._pace.share, width=min(width, 60) - 2)
-            )
-        lines.append(Text(" · ".join(self._facts(progress)), overflow="fold"))
-        return Group(*lines)
+            width = min(console.width, 60)
+            done = round(self._pace.share * width)
+            full, empty = "━─" if console.encoding.lower().startswith("utf") else "#."
+            shown.append(full * done, "green").append(empty * (width - done) + "\n", "dim")
+        return shown.append(", ".join(self._facts(progress)))
 
     def _facts(self, progress: Progress) -> list[str]:
         """Return what there is to say, the most important first."""

@@ -221,6 +221,6 @@ def _read(record: type[R], data: bytes | str) -> R:
 def write_record(record: Score | Reward) -> bytes:
     """Return a Score or a Reward as one line of JSON; reading it back gives an equal one."""
     try:
-        return adapter(type(record)).dump_json(record, warnings="error")
+        return adapter(type(record)).serializer.to_json(record, warnings=False)
     except (PydanticSerializationError, UnicodeEncodeError):
         return dump_json(record)  # half of a surrogate pair, or fields of other types

@@ -179,7 +179,7 @@ def _show_parts(console: Console, tally: Tally) -> None:
             name,
             *(f"{getattr(part, kind):,}" for kind in shown),
             f"{part.value / part.graded:.3f}" if part.graded else "-",
-            f"{part.seconds:,.3g}" if part.seconds < 1000 else f"{part.seconds:,.0f}",
+            f"{part.seconds:,.3f}",
         )
         for name, part in tally.parts.items()
     ]

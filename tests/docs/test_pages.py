@@ -203,7 +203,11 @@ def page_run(tmp_path, monkeypatch):
     folder = tmp_path / "page"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    return PageRun(folder)
+    monkeypatch.syspath_prepend(folder)
+    yield PageRun(folder)
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(str(folder)):
+            del sys.modules[name]
 
 
 def own_environment(home, monkeypatch):

@@ -1,8 +1,9 @@
 """rewardhub-cost: what an attempt used up of a budget."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from rewardhub import GraderCard, hookimpl
+from rewardhub import GraderCard, SpecCard, hookimpl
 from rewardhub_cost.graders import Length, Seconds, Steps, Tokens, ToolCalls
 
 __all__ = ["Length", "Seconds", "Steps", "Tokens", "ToolCalls"]
@@ -17,3 +18,13 @@ def rewardhub_graders() -> Iterator[GraderCard]:
     yield GraderCard(name="cost/seconds", grader=Seconds, reads=("seconds", "steps.seconds"))
     yield GraderCard(name="cost/tool-calls", grader=ToolCalls, reads=("steps.tool_calls",))
     yield GraderCard(name="cost/length", grader=Length, reads=("final_text",))
+
+
+@hookimpl
+def rewardhub_specs() -> Iterator[SpecCard]:
+    """Yield the reward specs that the pack ships."""
+    yield SpecCard(
+        name="cost/success-tests-steps",
+        path=Path(__file__).parent / "specs" / "success-tests-steps.yaml",
+        description="+1 for success, +0.5 for passing tests, -0.1 per step",
+    )

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rewardhub_math.compare import SameLeaf, compare, same_inline
 from rewardhub_math.exact import read_decimal_comma, read_number, same_number
@@ -18,8 +18,7 @@ _OPTION = re.compile(r"(?<![A-Za-z])(?:\(([A-J])\)|([A-J])[).:])\s*(?=\S)")
 _CHOICES = "ABCDE"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """How two answers are compared.
 
     ``precision`` counts significant digits of decimals. With ``allow_set_relation``
@@ -126,6 +125,8 @@ def _same_option(one: str, other: str) -> bool | None:
 
 
 def _option(text: str) -> tuple[str, str] | None:
+    if not (text[0].isalpha() or text[0] == "("):
+        return None
     alone = _LONE_LETTER.fullmatch(text)
     if alone:
         return alone[1].upper(), ""

@@ -17,24 +17,22 @@ r"""Which answer counts: written rules that look at the attempt only, never at t
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from rewardhub_math.limits import MAX_CHARS
 from rewardhub_math.prose import DENIAL, DENIED_AFTER, HEDGE, has_values, is_bare, last_assertion
 from rewardhub_math.tidy import closing_brace
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(NamedTuple):
     """The text of the answer, or None and the reason why there is none."""
 
     answer: str | None
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A box in a text; ``content`` is None if it is not closed."""
 
     start: int
@@ -42,8 +40,7 @@ class Box:
     content: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
+class _Statement(NamedTuple):
     start: int
     end: int
     answer: str
@@ -59,6 +56,7 @@ _MARKER = re.compile(
     r"|\banswers?\b[*_\s:]*(?=\$|\\\[|\\\(|\n\s*[-+$\\\d(])",
     re.IGNORECASE | re.MULTILINE,
 )
+_SIGNS_OF_A_STATEMENT = ("box", "nswer", "NSWER", "####", "A:", "a:", "ption", "hoice")
 _DISPLAY = re.compile(r"\\\[.*?\\\]|\$\$.*?\$\$", re.DOTALL)
 _MARKED_END = re.compile(r"</answer>|[.!?](?=\s|\*|$)|\n|<\||$", re.IGNORECASE)
 _ASIDE = re.compile(
@@ -131,6 +129,8 @@ def extract(text: str, *, cut_off: bool = False) -> Extracted:
 
 def stated(reference: str) -> str:
     """The answer that a reference states by rules 1 and 2, else all of its text."""
+    if not any(sign in reference for sign in _SIGNS_OF_A_STATEMENT):
+        return reference
     statements = _statements(reference, cut_off=False)
     if isinstance(statements, str) or not statements:
         return reference
@@ -162,7 +162,10 @@ def _statements(text: str, *, cut_off: bool) -> list[_Statement] | str:
         for box in found[-_MAX_STATEMENTS:]
         if box.content is not None and not _is_denied(text, box.start, box.end)
     ]
-    markers = _marked(text, found[-1].end if found else 0, after_box=bool(boxed), cut_off=cut_off)
+    end = found[-1].end if found else 0
+    markers: list[_Statement] = []
+    if text[end:].strip(_SILENT):
+        markers = _marked(text, end, after_box=bool(boxed), cut_off=cut_off)
     if boxed and not markers and not boxed[-1].answer:
         return "the last box is empty"
     if found and not boxed and not markers:

@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from rewardhub import Grader, Score, TaskError, Trajectory, Workers
 from rewardhub_math.equivalence import Settings, Verdict, read, settle
@@ -33,12 +33,6 @@ class Equivalent(Grader):
     strict: bool = True
     """Whether names of variables count; if not, ``f(y)`` answers for ``f(x)``."""
 
-    _settings: Settings = PrivateAttr()
-
-    def model_post_init(self, _context: object, /) -> None:
-        """Gather the options for the comparison."""
-        self._settings = Settings(self.precision, self.allow_set_relation, self.strict)
-
     def grade(self, trajectory: Trajectory, workers: Workers) -> Score:
         """Compare the answer that counts with the reference."""
         reference = _reference(trajectory)
@@ -47,16 +41,15 @@ class Equivalent(Grader):
         return _score(verdict, extracted, reference)
 
     def _compare(self, answer: str, reference: str, workers: Workers) -> Verdict:
-        settled = settle(read(answer), read(reference), self._settings)
+        settings = Settings(self.precision, self.allow_set_relation, self.strict)
+        settled = settle(read(answer), read(reference), settings)
         if settled is not None:
             return settled
         return workers.call(
             compare_symbolically,
             answer,
             reference,
-            precision=self.precision,
-            allow_set_relation=self.allow_set_relation,
-            strict=self.strict,
+            **settings._asdict(),
         )
 
 

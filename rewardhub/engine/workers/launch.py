@@ -28,7 +28,7 @@ from rewardhub.engine.workers.frames import Channel
 from rewardhub.engine.workers.output import Output
 from rewardhub.engine.workers.result import WorkerStartError
 
-_TOKEN = "REWARDHUB_WORKERS"  # noqa: S105 - names the environment variable
+_TOKEN = "REWARDHUB_WORKER_OF"  # noqa: S105 - names the environment variable
 _REQUEST_SECONDS = 20.0
 _PRELOAD_SECONDS = 120.0
 _BOOT = (

@@ -1,0 +1,58 @@
+# Every target sets up what it needs in .venv by itself; nothing outside this folder is changed.
+#
+#   make demo    score answers of a real small model: look at this first
+#   make test    run every test
+#   make check   linters, layers and both type checkers
+#   make proof   build and install every distribution, and the long proofs
+#   make bench   measure what benchmarks/README.md describes
+
+PYTHON ?= python3
+BIN := .venv/bin
+PROJECTS := $(wildcard plugins/*/pyproject.toml policies/pyproject.toml)
+DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(PROJECTS))
+PACKAGES := rewardhub $(notdir $(wildcard $(addsuffix /rewardhub_*,$(DISTRIBUTIONS))))
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PYTEST_OPTIONS ?=
+
+empty :=
+space := $(empty) $(empty)
+
+.PHONY: demo test check proof bench clean
+
+demo: .venv/demo-ready
+	@rm -rf rewardhub-runs/demo
+	$(BIN)/rewardhub score examples/answers.jsonl --reward examples/reward.yaml --run rewardhub-runs/demo
+
+test: .venv/dev-ready
+	$(BIN)/python -m pytest -m "not proof" $(PYTEST_OPTIONS)
+
+check: .venv/dev-ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	MYPYPATH=$(subst $(space),:,$(DISTRIBUTIONS)) $(BIN)/mypy $(addprefix -p ,$(PACKAGES))
+	MYPYPATH=examples:benchmarks $(BIN)/mypy examples benchmarks
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/python -m pip check
+
+proof: .venv/dev-ready
+	$(BIN)/python -m pytest -m proof $(PYTEST_OPTIONS)
+
+bench: .venv/dev-ready
+	$(BIN)/python benchmarks/run.py $(BENCH_OPTIONS)
+
+clean:
+	rm -rf .venv .bench rewardhub-runs
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "rewardhub needs Python 3.11 or later, and $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+
+# The stamps are older than a pyproject.toml that has changed since: then it is installed again.
+.venv/demo-ready: pyproject.toml constraints.txt $(PROJECTS) | $(BIN)/python
+	$(INSTALL) -e . -e ./plugins/math -e ./plugins/cost
+	@touch $@
+
+.venv/dev-ready: pyproject.toml constraints.txt $(PROJECTS) | $(BIN)/python
+	$(INSTALL) -e '.[dev]' $(addprefix -e ./,$(DISTRIBUTIONS))
+	@touch $@ .venv/demo-ready

