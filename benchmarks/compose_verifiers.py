@@ -17,7 +17,6 @@ from measure import Result, in_turns, is_quick
 from rewardhub import Engine, registry_of
 from rewardhub.testing import make_trajectory
 
-
 Asked = tuple[str, str, str]
 
 
@@ -46,9 +45,7 @@ def peer_side(asked: Sequence[Asked]) -> Callable[[], list[float]]:
         task = Sum(Data(prompt=prompt, answer=reference))
         nodes = [
             vf.MessageNode(message={"role": "user", "content": prompt}),
-            vf.MessageNode(
-                parent=0, message={"role": "assistant", "content": reply}, sampled=True
-            ),
+            vf.MessageNode(parent=0, message={"role": "assistant", "content": reply}, sampled=True),
         ]
         about = trace_module.TraceTask(type="Sum", data=task.data)
         agent = trace_module.AgentInfo(config=vf.AgentConfig())

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from questions import Question, questions
+from questions import KINDS, Question, questions
 
 QUESTIONS = 112
 SEED = 2026
@@ -22,18 +22,11 @@ GROUP_EVERY = 7
 """Every 7th question is answered several times, so that attempts can be compared."""
 GROUP_SIZE = 4
 
-PROMPT = r"""Calculate, and write the final result inside \boxed{ }.
+EXAMPLES = 2
+"""So many questions of the same kind are shown worked out, with the answer in its box."""
+EXAMPLE_SEED = 1
 
-What is 14 + 9?
-14 + 9 = 23. The answer is \boxed{23}
-
-A train has 3 cars with 12 seats in each. How many seats are there?
-3 * 12 = 36. The answer is \boxed{36}
-
-What is 40% of 30?
-0.4 * 30 = 12. The answer is \boxed{12}
-
-"""
+TASK = r"Calculate, and write the final result inside \boxed{ }."
 
 MODEL = "SmolLM2-135M-Instruct"
 _WEIGHTS = f"{MODEL}.Q4_1.gguf"
@@ -74,6 +67,20 @@ def _size(number: int) -> int:
     return GROUP_SIZE if number % GROUP_EVERY == 0 else 1
 
 
+def prompt_for(question: Question) -> str:
+    """Return what the model is asked: the task, worked examples, and the question."""
+    others = [
+        each
+        for each in questions(len(KINDS) * EXAMPLES * 3, seed=EXAMPLE_SEED)
+        if each.kind == question.kind and each.text != question.text
+    ]
+    worked = (
+        f"{each.text}\n{each.worked}. The answer is \\boxed{{{each.reference}}}"
+        for each in others[:EXAMPLES]
+    )
+    return "\n\n".join((TASK, *worked, question.text))
+
+
 def row_of(attempt: Attempt, answer: Answer) -> dict[str, Any]:
     """Return the line of ``answers.jsonl`` for one attempt."""
     task = f"q{attempt.number:03}"
@@ -82,7 +89,7 @@ def row_of(attempt: Attempt, answer: Answer) -> dict[str, Any]:
         "domain": "math",
         "task_metadata": {"kind": attempt.question.kind},
         "messages": [
-            {"role": "user", "content": PROMPT + attempt.question.text},
+            {"role": "user", "content": prompt_for(attempt.question)},
             {"role": "assistant", "content": answer.text},
         ],
         "reference": attempt.question.reference,
@@ -149,7 +156,7 @@ def _answered(asked: Sequence[Attempt]) -> Iterator[dict[str, Any]]:
     model = SmallModel()
     for start in range(0, len(asked), _BATCH):
         batch = asked[start : start + _BATCH]
-        prompts = [PROMPT + each.question.text for each in batch]
+        prompts = [prompt_for(each.question) for each in batch]
         answers = model.answer(prompts, seed=SEED + start)
         yield from (row_of(each, answer) for each, answer in zip(batch, answers, strict=True))
         sys.stderr.write(f"{start + len(batch)} of {len(asked)}\n")

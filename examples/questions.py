@@ -1,7 +1,7 @@
 r"""Questions with a known answer: sums, fractions, percentages, money, units, several steps.
 
 Every question is made from a seed, and its reference is computed, never typed. The references are
-written as a person would write them: ``17``, ``3/4``, ``12.50``, ``x = 6``.
+written as a person would write them: ``17``, ``3/4``, ``$12.50``, ``x = 6``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,19 @@ from typing import NamedTuple
 
 
 class Question(NamedTuple):
-    """One question: what kind it is, its text, and the answer that counts as right."""
+    """One question with its answer.
+
+    Attributes:
+        kind: what has to be worked out.
+        text: the question.
+        reference: the answer that counts as right.
+        worked: how the answer is found.
+    """
 
     kind: str
     text: str
     reference: str
+    worked: str
 
 
 _NAMES = ("Ada", "Bela", "Chidi", "Dana", "Emre", "Farah", "Goro", "Hanna", "Ines", "Jonas")
@@ -33,7 +41,7 @@ def questions(number: int, *, seed: int) -> list[Question]:
 def _distinct(draw: random.Random) -> Iterator[Question]:
     seen: set[str] = set()
     for turn in count():
-        question = _KINDS[turn % len(_KINDS)](draw)
+        question = KINDS[turn % len(KINDS)](draw)
         if question.text not in seen:
             seen.add(question.text)
             yield question
@@ -41,68 +49,87 @@ def _distinct(draw: random.Random) -> Iterator[Question]:
 
 def _sum(draw: random.Random) -> Question:
     first, second = draw.randint(2, 60), draw.randint(2, 60)
-    return Question("sum", f"What is {first} + {second}?", str(first + second))
+    result = first + second
+    text = f"What is {first} + {second}?"
+    return Question("sum", text, str(result), f"{first} + {second} = {result}")
 
 
 def _difference(draw: random.Random) -> Question:
     first, second = draw.randint(5, 50), draw.randint(2, 30)
-    return Question("difference", f"What is {first} - {second}?", str(first - second))
+    result = first - second
+    text = f"What is {first} - {second}?"
+    return Question("difference", text, str(result), f"{first} - {second} = {result}")
 
 
 def _product(draw: random.Random) -> Question:
     first, second = draw.randint(2, 12), draw.randint(2, 12)
-    return Question("product", f"What is {first} times {second}?", str(first * second))
+    result = first * second
+    text = f"What is {first} times {second}?"
+    return Question("product", text, str(result), f"{first} * {second} = {result}")
 
 
 def _quotient(draw: random.Random) -> Question:
     divisor, result = draw.randint(2, 9), draw.randint(2, 12)
-    return Question("quotient", f"What is {divisor * result} divided by {divisor}?", str(result))
+    whole = divisor * result
+    text = f"What is {whole} divided by {divisor}?"
+    return Question("quotient", text, str(result), f"{whole} / {divisor} = {result}")
 
 
 def _order(draw: random.Random) -> Question:
     first, second, third = draw.randint(1, 9), draw.randint(2, 6), draw.randint(2, 6)
+    product = second * third
+    result = first + product
     text = f"Work out {first} + {second} * {third}."
-    return Question("order of operations", text, str(first + second * third))
+    worked = f"{second} * {third} = {product}, and {first} + {product} = {result}"
+    return Question("order of operations", text, str(result), worked)
 
 
 def _fraction(draw: random.Random) -> Question:
     bottom = draw.choice((3, 4, 5, 6, 8, 10))
     first, second = draw.randint(1, bottom - 1), draw.randint(1, bottom - 1)
+    result = Fraction(first + second, bottom)
     text = f"What is {first}/{bottom} + {second}/{bottom}? Give a fraction in lowest terms."
-    return Question("fraction", text, str(Fraction(first + second, bottom)))
+    worked = f"({first} + {second}) / {bottom} = {result}"
+    return Question("fraction", text, str(result), worked)
 
 
 def _share(draw: random.Random) -> Question:
-    bottom, times = draw.choice((2, 3, 4, 5)), draw.randint(2, 12)
+    bottom, result = draw.choice((2, 3, 4, 5)), draw.randint(2, 12)
     word = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth"}[bottom]
-    return Question("fraction", f"What is {word} of {bottom * times}?", str(times))
+    whole = bottom * result
+    text = f"What is {word} of {whole}?"
+    return Question("share", text, str(result), f"{whole} / {bottom} = {result}")
 
 
 def _percentage(draw: random.Random) -> Question:
     percent, whole = draw.choice((10, 20, 25, 50, 75)), 20 * draw.randint(1, 10)
-    return Question("percentage", f"What is {percent}% of {whole}?", str(whole * percent // 100))
+    result = whole * percent // 100
+    text = f"What is {percent}% of {whole}?"
+    return Question("percentage", text, str(result), f"{percent} / 100 * {whole} = {result}")
 
 
 def _as_percentage(draw: random.Random) -> Question:
     bottom = draw.choice((2, 4, 5, 10))
     top = draw.randint(1, bottom - 1)
+    result = 100 * top // bottom
     text = f"Write {top}/{bottom} as a percentage."
-    return Question("percentage", text, f"{100 * top // bottom}%")
+    worked = f"{top} / {bottom} * 100 = {result}"
+    return Question("fraction as percentage", text, f"{result}%", worked)
 
 
 def _price(draw: random.Random) -> Question:
     cents, items = 25 * draw.randint(1, 11), draw.randint(2, 6)
-    thing = draw.choice(_THINGS)
-    text = f"{thing.capitalize()} cost ${_money(cents)} each. What do {items} {thing} cost?"
-    return Question("money", text, f"${_money(cents * items)}")
+    thing, each, result = draw.choice(_THINGS), _money(cents), _money(cents * items)
+    text = f"{thing.capitalize()} cost {each} each. What do {items} {thing} cost?"
+    return Question("price", text, result, f"{items} * {each} = {result}")
 
 
 def _change(draw: random.Random) -> Question:
     paid = draw.choice((5, 10, 20))
     cents = 50 * draw.randint(2, 2 * paid - 1)
-    name = draw.choice(_NAMES)
-    text = f"{name} pays ${_money(cents)} with a ${paid} note. How much change is due?"
-    return Question("money", text, f"${_money(100 * paid - cents)}")
+    name, due, result = draw.choice(_NAMES), _money(cents), _money(100 * paid - cents)
+    text = f"{name} pays {due} with a ${paid} note. How much change is due?"
+    return Question("change", text, result, f"${paid} - {due} = {result}")
 
 
 def _unit(draw: random.Random) -> Question:
@@ -117,66 +144,74 @@ def _unit(draw: random.Random) -> Question:
         )
     )
     amount = draw.randint(2, 6)
+    result = amount * factor
     text = f"How many {smaller} are {amount} {larger}?"
-    return Question("units", text, f"{amount * factor} {smaller}")
+    return Question("units", text, f"{result} {smaller}", f"{amount} * {factor} = {result}")
 
 
 def _take_away(draw: random.Random) -> Question:
     name, thing = draw.choice(_NAMES), draw.choice(_THINGS)
     has = draw.randint(6, 20)
     gives = draw.randint(2, has - 2)
+    result = has - gives
     text = f"{name} has {has} {thing} and gives away {gives}. How many {thing} are left?"
-    return Question("one step", text, str(has - gives))
+    return Question("one step", text, str(result), f"{has} - {gives} = {result}")
 
 
 def _boxes(draw: random.Random) -> Question:
     name, thing = draw.choice(_NAMES), draw.choice(_THINGS)
-    boxes, each, more = draw.randint(2, 5), draw.randint(2, 6), draw.randint(1, 9)
+    boxes, each, more = draw.randint(2, 5), draw.randint(2, 6), draw.randint(2, 9)
+    packed, result = boxes * each, boxes * each + more
     text = (
         f"{name} has {boxes} boxes with {each} {thing} in each, and finds {more} more {thing}. "
         f"How many {thing} are there in all?"
     )
-    return Question("two steps", text, str(boxes * each + more))
+    worked = f"{boxes} * {each} = {packed}, and {packed} + {more} = {result}"
+    return Question("two steps", text, str(result), worked)
 
 
 def _wages(draw: random.Random) -> Question:
     name = draw.choice(_NAMES)
-    hourly, hours, days, spent = (
-        draw.randint(8, 15),
-        draw.randint(2, 5),
-        draw.randint(2, 4),
-        draw.randint(5, 15),
-    )
+    hourly, hours, days = draw.randint(8, 15), draw.randint(2, 5), draw.randint(2, 4)
+    spent = draw.randint(5, 15)
+    earned = hourly * hours * days
+    result = earned - spent
     text = (
         f"{name} earns ${hourly} an hour, works {hours} hours a day for {days} days, and spends "
         f"${spent}. How many dollars are left?"
     )
-    return Question("three steps", text, str(hourly * hours * days - spent))
+    worked = f"{hourly} * {hours} * {days} = {earned}, and {earned} - {spent} = {result}"
+    return Question("three steps", text, str(result), worked)
 
 
 def _equation(draw: random.Random) -> Question:
-    factor, solution, shift = draw.randint(2, 5), draw.randint(2, 9), draw.randint(1, 9)
-    text = f"Solve for x: {factor}x + {shift} = {factor * solution + shift}."
-    return Question("equation", text, f"x = {solution}")
+    factor, result, shift = draw.randint(2, 5), draw.randint(2, 9), draw.randint(1, 9)
+    right = factor * result + shift
+    text = f"Solve for x: {factor}x + {shift} = {right}."
+    worked = f"{right} - {shift} = {factor * result}, and {factor * result} / {factor} = {result}"
+    return Question("equation", text, f"x = {result}", worked)
 
 
 def _largest(draw: random.Random) -> Question:
     numbers = draw.sample(range(2, 99), 4)
-    listed = ", ".join(map(str, numbers))
-    return Question("comparison", f"Which of these is the largest: {listed}?", str(max(numbers)))
+    result = max(numbers)
+    text = f"Which of these is the largest: {', '.join(map(str, numbers))}?"
+    return Question("comparison", text, str(result), f"None of them is larger than {result}")
 
 
 def _next(draw: random.Random) -> Question:
     first, step = draw.randint(1, 9), draw.randint(2, 6)
-    listed = ", ".join(str(first + place * step) for place in range(4))
-    return Question("sequence", f"What comes next: {listed}, ...?", str(first + 4 * step))
+    numbers = [first + place * step for place in range(4)]
+    result = numbers[-1] + step
+    text = f"What comes next: {', '.join(map(str, numbers))}, ...?"
+    return Question("sequence", text, str(result), f"{numbers[-1]} + {step} = {result}")
 
 
 def _money(cents: int) -> str:
-    return f"{cents // 100}.{cents % 100:02}"
+    return f"${cents // 100}.{cents % 100:02}"
 
 
-_KINDS: tuple[Callable[[random.Random], Question], ...] = (
+KINDS: tuple[Callable[[random.Random], Question], ...] = (
     _sum,
     _difference,
     _product,
@@ -196,3 +231,4 @@ _KINDS: tuple[Callable[[random.Random], Question], ...] = (
     _largest,
     _next,
 )
+"""One function for each kind of question."""

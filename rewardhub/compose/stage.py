@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from rewardhub.compose.steps import value_of
 from rewardhub.records import TOLERANCE, Fault, Score
@@ -66,6 +67,13 @@ def result_of(stage: Stage, standings: Mapping[str, Standing]) -> StageResult:
         stage: the stage.
         standings: part id -> its Score, or why it was skipped; every part of the stage is there.
     """
+    if stage.is_single:
+        (entry,) = stage.entries
+        standing = standings[entry.id]
+        value = 0.0 if type(standing) is Skipped else cast("Score", standing).value
+        if value is not None:
+            amount = amount_of(stage, value)
+            return StageResult(value, amount, {entry.id: amount})
     counted: list[tuple[Entry, float]] = []
     for entry in stage.entries:
         standing = standings[entry.id]
@@ -91,10 +99,6 @@ def amount_of(stage: Stage, value: float) -> float:
 
 
 def _by_mean(stage: Stage, counted: Sequence[tuple[Entry, float]]) -> StageResult:
-    if len(counted) == 1 == len(stage.entries):
-        entry, value = counted[0]
-        amount = amount_of(stage, value)
-        return StageResult(value, amount, {entry.id: amount})
     contributions: dict[str, float | None] = {}
     if len(counted) != len(stage.entries):
         contributions = {entry.id: 0.0 for entry in stage.entries}

@@ -175,7 +175,11 @@ class Engine:
         waiting: deque[_Started] = deque()
         try:
             for trajectory in trajectories:
-                waiting.append((trajectory, self._start(trajectory, groups)))
+                started = self._start(trajectory, groups)
+                if not waiting and type(started) is Reward:
+                    yield self._tell(trajectory, started) if self._observed else started
+                    continue
+                waiting.append((trajectory, started))
                 while _is_next(waiting, groups):
                     done, reward = waiting.popleft()
                     yield self._tell(done, _wait(reward))

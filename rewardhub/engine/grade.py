@@ -182,6 +182,9 @@ def where_of(card: GraderCard) -> Where:
     return "inline"
 
 
+_NUMBERS = frozenset({bool, int, float})
+
+
 def score_of(verdict: object, entry: Entry, trajectory: Trajectory, seconds: float) -> Score:
     """Return the Score that ``verdict`` is, signed.
 
@@ -193,6 +196,8 @@ def score_of(verdict: object, entry: Entry, trajectory: Trajectory, seconds: flo
         if verdict.step_values:
             _check_steps(verdict, trajectory)
         return verdict.signed(entry.use, seconds)
+    if type(verdict) in _NUMBERS:
+        return Score.of(verdict, seconds=seconds, grader=entry.use)  # type: ignore[arg-type]
     if isinstance(verdict, Awaitable):
         if isinstance(verdict, Coroutine):
             verdict.close()

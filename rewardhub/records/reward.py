@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from math import isfinite
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -43,7 +44,8 @@ class Part:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.weight) and math.isfinite(self.contribution or 0.0)):
+        contribution = self.contribution
+        if not (isfinite(self.weight) and (contribution is None or isfinite(contribution))):
             raise RecordError(f"the weight and contribution of part `{self.id}` are finite numbers")
 
     @property
@@ -133,7 +135,7 @@ class Reward:
         if self.status != "scored" or self.fault is not None:
             raise RecordError("a Reward with a value is scored and has no fault")
         total = sum(self.step_rewards)
-        if not abs(total - value) <= TOLERANCE or not math.isfinite(self.unplaced):
+        if not abs(total - value) <= TOLERANCE or not isfinite(self.unplaced):
             self._check_sum(value)
 
     def _check_sum(self, value: float) -> None:
@@ -178,7 +180,7 @@ def _make_tuples(record: object, names: tuple[str, ...]) -> None:
 
 
 def _check_finite(whose: str, *numbers: float) -> None:
-    wrong = next((number for number in numbers if not math.isfinite(number)), None)
+    wrong = next((number for number in numbers if not isfinite(number)), None)
     if wrong is not None:
         raise RecordError(f"the numbers {whose} are finite, and {wrong} is not")
 
@@ -221,6 +223,7 @@ def _read(record: type[R], data: bytes | str) -> R:
 def write_record(record: Score | Reward) -> bytes:
     """Return a Score or a Reward as one line of JSON; reading it back gives an equal one."""
     try:
-        return adapter(type(record)).serializer.to_json(record, warnings=False)
+        kind: type[Any] = type(record)
+        return adapter(kind).serializer.to_json(record, warnings=False)
     except (PydanticSerializationError, UnicodeEncodeError):
         return dump_json(record)  # half of a surrogate pair, or fields of other types

@@ -165,9 +165,14 @@ class Score:
         step_values: Iterable[StepValue] = (),
         metrics: Mapping[str, float] = EMPTY,
         evidence: Mapping[str, Any] = EMPTY,
+        seconds: float = 0.0,
         cost: float = 0.0,
+        grader: str = "",
     ) -> Score:
-        """Return a graded Score. ``value`` is True, False, or a number in [0, 1]."""
+        """Return a graded Score. ``value`` is True, False, or a number in [0, 1].
+
+        The engine sets ``seconds`` and ``grader``; a grader leaves them out.
+        """
         if cost < 0.0 or type(reason) is not str:
             return cls("graded", value, reason, cost=cost)  # which says what is wrong
         made: Any = _new(cls._open)  # checked here, for most Scores are made here
@@ -178,9 +183,9 @@ class Score:
         made.step_values = tuple(step_values) if step_values else ()
         made.metrics = metrics if metrics is EMPTY else _numbers(metrics)
         made.evidence = evidence if evidence is EMPTY else fit_evidence(evidence)
-        made.seconds = 0.0
+        made.seconds = seconds
         made.cost = cost
-        made.grader = ""
+        made.grader = grader
         made.__class__ = cls
         return made  # type: ignore[no-any-return]
 

@@ -121,6 +121,11 @@ class Stage:
     monotone: bool = True
     line: int | None = None
 
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether the stage's value is just the value of its only part."""
+        return len(self.entries) == 1 and self.combine == "mean" and self.steps is None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Training:

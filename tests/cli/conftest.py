@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -129,15 +130,15 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def call(folder, monkeypatch, capsys):
+def call_in(monkeypatch, capsys):
     """Call the program in this process: quicker, for what needs no process of its own."""
     for name in [name for name in os.environ if name.startswith("REWARDHUB")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("REWARDHUB_CACHE", str(folder.path / "cache"))
-    monkeypatch.setenv("REWARDHUB_WORKERS", "1")
-    monkeypatch.chdir(folder.path)
 
-    def run(*arguments):
+    def run(folder, *arguments):
+        monkeypatch.setenv("REWARDHUB_CACHE", str(folder.path / "cache"))
+        monkeypatch.setenv("REWARDHUB_WORKERS", "1")
+        monkeypatch.chdir(folder.path)
         monkeypatch.setattr(sys, "argv", ["rewardhub", *(str(each) for each in arguments)])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -145,3 +146,23 @@ def call(folder, monkeypatch, capsys):
         return int(ended.value.code or 0), printed.out, printed.err
 
     return run
+
+
+@pytest.fixture
+def call(call_in, folder):
+    """Call the program in this process, in `folder`."""
+    return partial(call_in, folder)
+
+
+@pytest.fixture(scope="session")
+def scored(tmp_path_factory):
+    """A folder with a finished run in it, of every kind of row; only to be read."""
+    folder = Folder(tmp_path_factory.mktemp("scored"))
+    row = folder.row
+    folder.answers(
+        row("four", "four"), row("it is five", "five"), row("boom", "x"), row("one", "?"), "[]",
+        row("me", "me", id="named"),
+    )  # fmt: skip
+    code, _, err = folder.run("score", "answers.jsonl", "--reward", "strict.yaml")
+    assert code == 1, err
+    return folder

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from rewardhub.cli import ExitCode
+from rewardhub.host import discover
+from rewardhub.spec import check
 
 SCORE = ("score", "answers.jsonl", "--reward", "strict.yaml")
 
@@ -57,11 +59,11 @@ def test_prints_what_came_of_a_run(folder):
     assert [line["reward"]["value"] for line in folder.ledger()] == [1.0, 0.0, 0.25]
 
 
-def test_says_which_trajectories_have_no_reward_and_why(folder):
+def test_says_which_trajectories_have_no_reward_and_why(call, folder):
     row = folder.row
-    bad = '{"prompt": "x"}'
-    folder.answers(row("four", "four"), row("boom", "x"), row("one", "?"), "{", bad)
-    code, out, _ = folder.run(*SCORE)
+    bad = '{"prompt": "x", "completion": "y"}'
+    folder.answers(row("four", "four"), row("boom", "x"), row("one", "?"), "[]", bad)
+    code, out, _ = call(*SCORE)
     assert code == ExitCode.INCOMPLETE
     assert timeless(out)[:16] == [
         "plain/strict 1: 1 of 3 trajectories scored",
@@ -76,7 +78,7 @@ def test_says_which_trajectories_have_no_reward_and_why(folder):
         "     1  part `same` of stage `outcome` abstained: the reference is a question mark",
         "",
         "  Rows  Bad rows, because",
-        "     1  the row is no JSON: EOF while parsing an object at line 1 column 1",
+        "     1  the row is an array, not a JSON object",
         "     1  there is no reference, and `plain/same` needs one",
         "",
         "  Part     Graded  Abstained  Failed   Mean  Seconds",
@@ -95,36 +97,36 @@ def test_answers_at_once_when_the_run_is_complete(folder):
     assert folder.ledger() == before
 
 
-def test_grades_only_what_an_edit_of_the_spec_changed(folder):
-    folder.run(*SCORE)
+def test_grades_only_what_an_edit_of_the_spec_changed(call, folder):
+    call(*SCORE)
     text = (folder.path / "strict.yaml").read_text()
     folder.write("strict.yaml", text.replace("plain/same}", "plain/same, options: {fold: true}}"))
     folder.answers(*[folder.row("four", "four")] * 3, name="other.jsonl")
-    _, out, _ = folder.run(*SCORE, "--json")
+    _, out, _ = call(*SCORE, "--json")
     assert json.loads(out)["reused"] == 3
     assert json.loads(out)["parts"]["same"]["graded"] == 3
 
 
-def test_grades_again_what_an_edit_of_a_grader_changed(folder):
-    folder.run(*SCORE)
+def test_grades_again_what_an_edit_of_a_grader_changed(call, folder):
+    call(*SCORE)
     plugin = (folder.path / "rewardhub_plugins.py").read_text()
     folder.write("rewardhub_plugins.py", plugin.replace("words <= 1", "words <= 3"))
-    _, out, _ = folder.run(*SCORE, "--json")
+    _, out, _ = call(*SCORE, "--json")
     assert json.loads(out)["reused"] == 0
     assert [line["reward"]["value"] for line in folder.ledger()] == [1.0, 0.25, 0.25]
 
 
-def test_reuses_nothing_where_the_columns_mean_something_else(folder):
+def test_reuses_nothing_where_the_columns_mean_something_else(call, folder):
     folder.answers(folder.row("a", "a", other="b"))
-    folder.run(*SCORE)
-    _, out, _ = folder.run(*SCORE, "--map", "reference=other", "--json")
+    call(*SCORE)
+    _, out, _ = call(*SCORE, "--map", "reference=other", "--json")
     summary = json.loads(out)
     assert (summary["reused"], summary["success"]["count"]) == (0, 0)
 
 
-def test_gives_the_summary_as_json(folder):
-    folder.answers(folder.row("four", "four"), folder.row("boom", "x"), "{")
-    code, out, _ = folder.run(*SCORE, "--json")
+def test_gives_the_summary_as_json(call, folder):
+    folder.answers(folder.row("four", "four"), folder.row("boom", "x"), "[]")
+    code, out, _ = call(*SCORE, "--json")
     summary = json.loads(out)
     assert code == ExitCode.INCOMPLETE
     assert summary["run"] == folder.run_name
@@ -171,10 +173,10 @@ def test_writes_rows_to_stdout_and_the_summary_to_stderr(folder):
     assert "plain/strict 1: 3 of 3 trajectories scored" in err.splitlines()
 
 
-def test_leaves_an_existing_output_alone_until_the_run_is_complete(folder):
+def test_leaves_an_existing_output_alone_until_the_run_is_complete(call, folder):
     folder.write("out.jsonl", "yesterday's\n")
-    folder.answers(folder.row("four", "four"), "{")
-    code, _, _ = folder.run(*SCORE, "--out", "out.jsonl", "--strict")
+    folder.answers(folder.row("four", "four"), "[]")
+    code, _, _ = call(*SCORE, "--out", "out.jsonl", "--strict")
     assert code == ExitCode.INCOMPLETE
     assert (folder.path / "out.jsonl").read_text() == "yesterday's\n"
 
@@ -219,9 +221,9 @@ REFUSED = {
         (*SCORE, "--plugin", "more.py"),
         "There is no plugin file `{here}/more.py`.",
     ),
-    "an unknown spec": (
-        ("score", "answers.jsonl", "--reward", "plain/strict"),
-        "No spec is called `plain/strict`. A file is named with its ending: `plain/strict.yaml`.",
+    "a missing spec": (
+        ("score", "answers.jsonl", "--reward", "stric.yaml"),
+        "stric.yaml: There is no such file. Did you mean `strict.yaml`?",
     ),
 }
 
@@ -238,29 +240,23 @@ def test_refuses(call, folder, what):
     assert not (folder.path / "rewardhub-runs").exists()
 
 
-SAM = (
-    "strict.yaml:8:21: Stage `outcome`: No grader is called `plain/sam`. Did you mean `plain/same`?"
-)
-
-
 def test_names_every_mistake_of_a_spec(call, folder):
     text = (folder.path / "strict.yaml").read_text()
-    folder.write("strict.yaml", text.replace("plain/same}", "plain/sam}").replace("0.25", "heavy"))
-    code, _, err = call(*SCORE)
-    assert code == ExitCode.WRONG
-    assert err.splitlines()[1:] == [
-        SAM,
-        "strict.yaml:10:13: Stage `style`: `weight` must be a number, not the text `heavy`.",
-    ]
+    folder.write("strict.yaml", text.replace("brevity}", "brevty}").replace("0.75", "heavy"))
+    code, out, err = call(*SCORE)
+    mistakes = check("strict.yaml", discover(loose=["rewardhub_plugins.py"])).errors
+    assert [mistake.line for mistake in mistakes] == [7, 11]
+    assert (code, out) == (ExitCode.WRONG, "")
+    assert err.splitlines()[1:] == [str(mistake) for mistake in mistakes]
     assert not (folder.path / "rewardhub-runs").exists()
 
 
 def test_ends_at_the_first_bad_row_when_strict(call, folder):
-    folder.answers(folder.row("four", "four"), "{")
+    folder.answers(folder.row("four", "four"), "[]")
     code, out, err = call(*SCORE, "--strict")
     assert (code, out) == (ExitCode.INCOMPLETE, "")
     assert err.splitlines()[2:] == [
-        "answers.jsonl, row 2: the row is no JSON: EOF while parsing an object at line 1 column 1",
+        "answers.jsonl, row 2: the row is an array, not a JSON object",
         "The run ended there (--strict). The same command goes on.",
     ]
 

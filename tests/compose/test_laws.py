@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from rewardhub.records import Reward, Score, StepValue
 from rewardhub.spec import Spec
-from rewardhub.spec.model import Route
 
 MakeSpec = Callable[..., Spec]
 Finish = Callable[..., Reward]
 Stages = list[dict[str, Any]]
 
 TOLERANCE = 1e-9
-LAW = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
-VALUES = st.integers(0, 8).map(lambda eighths: eighths / 8) | st.floats(0, 1)
+VALUES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
 COMBINE = st.sampled_from(["mean", "min", "max", "product", "cascade", "formula"])
 STEPS = st.sampled_from([None, None, "mean", "min", "last", "product"])
-WEIGHTS = st.integers(1, 24).map(lambda eighths: eighths / 8)
+WEIGHTS = st.sampled_from([0.125, 0.5, 1.0, 3.0])
 CONDITIONS = ("{} == 1", "{} >= 0.5", "{} > 0", "{} + {} >= 1", "{} > 0 and {} == 1")
 FORMULAS = ("min({0}, {1})", "max({0}, {1})", "0.25 * {0} + 0.75 * {1}", "{0} * {1}")
 
@@ -41,11 +42,12 @@ def _stages(draw: DrawFn) -> Stages:
         # What a cascade skips counts as 0, so that a condition on it can fall as another part
         # rises: conditions read the first part of a cascade only.
         readable += ids[:1] if stage.get("combine") == "cascade" else ids
-    # No gate may pay more than passing it can: the least of all is never too much.
-    lowest = sum(stage["weight"] for stage in stages if stage["weight"] < 0)
-    for stage in stages:
+    # No gate may pay more than passing it can, and who passes it may fail a later one.
+    floor = sum(stage["weight"] for stage in stages if stage["weight"] < 0)
+    for stage in reversed(stages):
         if "gate" in stage:
-            stage["gate"]["reward"] = lowest - draw(st.sampled_from([0.0, 0.5]))
+            floor -= draw(st.sampled_from([0.0, 0.5]))
+            stage["gate"]["reward"] = floor
     return stages
 
 
@@ -80,32 +82,31 @@ def _stage(draw: DrawFn, number: int, readable: tuple[str, ...]) -> dict[str, An
     return stage
 
 
+@cache
 def _graded(steps: int) -> SearchStrategy[Score]:
-    step_values = st.lists(
-        st.builds(StepValue, st.integers(0, steps - 1), st.none() | VALUES)
-        | st.builds(
-            lambda step, value, start: StepValue(step, value, start, start + 3),
-            st.integers(0, steps - 1),
-            VALUES,
-            st.integers(0, 9),
-        ),
-        max_size=4,
-    )
-    return st.builds(lambda value, each: Score.of(value, step_values=each), VALUES, step_values)
+    places = st.tuples(st.integers(0, steps - 1), st.none() | VALUES, st.none() | st.integers(0, 9))
+    return st.tuples(VALUES, st.lists(places, max_size=3)).map(lambda drawn: _score(*drawn))
 
 
+def _score(value: float, places: list[tuple[int, float | None, int | None]]) -> Score:
+    values = [
+        StepValue(step, each, start, None if start is None else start + 3)
+        for step, each, start in places
+    ]
+    return Score.of(value, step_values=values)
+
+
+@cache
 def _any_score(steps: int) -> SearchStrategy[Score]:
-    return st.one_of(
-        _graded(steps),
-        _graded(steps),
-        _graded(steps),
-        st.just(Score.abstain("no reference")),
-        st.sampled_from(["grader", "infrastructure"]).map(_failed),
-    )
+    graded = _graded(steps)
+    return st.one_of(graded, graded, graded, st.sampled_from(WITHOUT_A_VALUE))
 
 
-def _failed(fault: Any) -> Score:
-    return Score.fail("it broke", fault=fault)
+WITHOUT_A_VALUE = (
+    Score.abstain("no reference"),
+    Score.fail("it broke", fault="grader"),
+    Score.fail("it broke", fault="infrastructure"),
+)
 
 
 @st.composite
@@ -191,8 +192,6 @@ def _adds_nothing(part: Any, reward: Reward) -> bool:
 
 
 def _near(value: float) -> Any:
-    import pytest
-
     return pytest.approx(value, abs=TOLERANCE)
 
 
@@ -370,5 +369,4 @@ def test_passing_a_gate_never_pays_less_than_failing_it(
     until = len(names) if reward.decided_by is None else names.index(reward.decided_by)
     passed = [stage["gate"]["reward"] for stage in stages[:until] if "gate" in stage]
     assert reward.value is not None
-    # Of these specs each gate pays the least that the spec can give, or half a point less.
-    assert all(reward.value >= paid - 0.5 - TOLERANCE for paid in passed)
+    assert all(reward.value >= paid - TOLERANCE for paid in passed)

@@ -32,6 +32,8 @@ def over_limit(text: str) -> str | None:
     """Why ``text`` is too large to be handed to a parser, or None if it is not."""
     if len(text) > MAX_CHARS:
         return f"it has {len(text)} characters, more than {MAX_CHARS}"
+    if len(text) <= MAX_NESTING:  # too short to be too deep or to have too many of anything
+        return _too_large_a_number(text)
     return _too_deep(text) or _too_many(text) or _too_large_a_number(text)
 
 
