@@ -223,7 +223,7 @@ def _read(record: type[R], data: bytes | str) -> R:
 def write_record(record: Score | Reward) -> bytes:
     """Return a Score or a Reward as one line of JSON; reading it back gives an equal one."""
     try:
-        kind: type[Any] = type(record)
-        return adapter(kind).serializer.to_json(record, warnings=False)
+        known = adapter(type(record))  # type: ignore[arg-type]  # is hashable
+        return known.serializer.to_json(record, warnings=False)
     except (PydanticSerializationError, UnicodeEncodeError):
         return dump_json(record)  # half of a surrogate pair, or fields of other types
