@@ -1,7 +1,7 @@
 r"""Let a small model answer the questions of `questions.py`, and write what it says.
 
-Written as ``answers.jsonl``: one attempt a line, in the shape of a chat. README.md beside this
-file says what has to be installed and how long it takes.
+Written as ``answers.jsonl``: one attempt a line, the chat before the answer in ``prompt``, the
+answer in ``completion``. README.md beside this file says what has to be installed.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ SEED = 2026
 GROUP_EVERY = 7
 """Every 7th question is answered several times, so that attempts can be compared."""
 GROUP_SIZE = 4
-
+BARE_EVERY = 4
+"""Every 4th question is asked without worked examples; then the model often forgets the box."""
 EXAMPLES = 2
-"""So many questions of the same kind are shown worked out, with the answer in its box."""
 EXAMPLE_SEED = 1
-
 TASK = r"Calculate, and write the final result inside \boxed{ }."
 
 MODEL = "SmolLM2-135M-Instruct"
 _WEIGHTS = f"{MODEL}.Q4_1.gguf"
 _BATCH = 20
 _MOST_TOKENS = 120
-_SAMPLING = {"do_sample": True, "temperature": 0.4, "top_p": 0.9}
+_SAMPLING = {"do_sample": True, "temperature": 0.7, "top_p": 0.95}
+
+
+Message = dict[str, str]
 
 
 class Attempt(NamedTuple):
@@ -67,18 +69,18 @@ def _size(number: int) -> int:
     return GROUP_SIZE if number % GROUP_EVERY == 0 else 1
 
 
-def prompt_for(question: Question) -> str:
-    """Return what the model is asked: the task, worked examples, and the question."""
-    others = [
-        each
-        for each in questions(len(KINDS) * EXAMPLES * 3, seed=EXAMPLE_SEED)
-        if each.kind == question.kind and each.text != question.text
-    ]
-    worked = (
-        f"{each.text}\n{each.worked}. The answer is \\boxed{{{each.reference}}}"
-        for each in others[:EXAMPLES]
-    )
-    return "\n\n".join((TASK, *worked, question.text))
+def prompt_of(attempt: Attempt) -> list[Message]:
+    """Return the chat before the answer: the task, worked examples of the kind, the question."""
+    question = attempt.question
+    chat: list[Message] = [{"role": "system", "content": TASK}]
+    if attempt.number % BARE_EVERY:
+        others = questions(len(KINDS) * EXAMPLES * 3, seed=EXAMPLE_SEED)
+        alike = [each for each in others if each.kind == question.kind and each != question]
+        for each in alike[:EXAMPLES]:
+            solved = f"{each.worked}. The answer is \\boxed{{{each.reference}}}"
+            chat.append({"role": "user", "content": each.text})
+            chat.append({"role": "assistant", "content": solved})
+    return [*chat, {"role": "user", "content": question.text}]
 
 
 def row_of(attempt: Attempt, answer: Answer) -> dict[str, Any]:
@@ -88,10 +90,8 @@ def row_of(attempt: Attempt, answer: Answer) -> dict[str, Any]:
         "id": f"{task}-{attempt.sample}",
         "domain": "math",
         "task_metadata": {"kind": attempt.question.kind},
-        "messages": [
-            {"role": "user", "content": prompt_for(attempt.question)},
-            {"role": "assistant", "content": answer.text},
-        ],
+        "prompt": prompt_of(attempt),
+        "completion": answer.text,
         "reference": attempt.question.reference,
         "policy": MODEL,
         "tokens": answer.tokens,
@@ -119,13 +119,11 @@ class SmallModel:
             **source, dtype=self._torch.float32
         )
 
-    def answer(self, prompts: Sequence[str], *, seed: int) -> list[Answer]:
+    def answer(self, prompts: Sequence[list[Message]], *, seed: int) -> list[Answer]:
         """Return one sampled answer to each prompt."""
         chats = [
-            self._tokenizer.apply_chat_template(
-                [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
-            )
-            for prompt in prompts
+            self._tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True)
+            for each in prompts
         ]
         given = self._tokenizer(chats, return_tensors="pt", padding=True, add_special_tokens=False)
         self._torch.manual_seed(seed)
@@ -156,8 +154,7 @@ def _answered(asked: Sequence[Attempt]) -> Iterator[dict[str, Any]]:
     model = SmallModel()
     for start in range(0, len(asked), _BATCH):
         batch = asked[start : start + _BATCH]
-        prompts = [prompt_for(each.question) for each in batch]
-        answers = model.answer(prompts, seed=SEED + start)
+        answers = model.answer([prompt_of(each) for each in batch], seed=SEED + start)
         yield from (row_of(each, answer) for each, answer in zip(batch, answers, strict=True))
         sys.stderr.write(f"{start + len(batch)} of {len(asked)}\n")
 

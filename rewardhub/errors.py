@@ -4,7 +4,7 @@
 Exception
 └── RewardhubError                 the base: its text says what, where, and what to do next
     ├── UsageError                 a command or a call was wrong                  (exit code 2)
-    ├── UnknownNameError           a name that nothing is registered under        (exit code 2)
+    │   └── UnknownNameError       a name that nothing is registered under        (exit code 2)
     ├── SpecError                  a reward spec has mistakes, each with its line (exit code 2)
     ├── PluginError                a plugin cannot be used
     │   └── NameClashError         two plugins claim one name

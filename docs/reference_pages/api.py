@@ -8,14 +8,15 @@ from types import ModuleType
 from typing import Any
 
 import rewardhub
-from reference_pages import hooks
-from reference_pages.markdown import code, join
+from reference_pages.markdown import bullets, code, join
 from reference_pages.sources import (
+    ClassSource,
     assigned,
     class_source,
     field_table,
     function_source,
     method_text,
+    terms,
     value_doc,
 )
 from rewardhub import testing
@@ -32,15 +33,20 @@ HOMES = {
 }
 """Where the values that are neither classes nor functions are written."""
 
+INTERNAL = {
+    "Engine": ("broken", "compares", "finish", "new_groups", "pool", "run_on_loop", "submit"),
+}
+"""What is public for other modules of the framework only."""
+
 INTRODUCTION = """
-`from rewardhub import ...`: packs and programs import this module and nothing below it. Names are removed
-only after two minor versions with a warning. Errors have [a page of their own](errors.md), and so has
-[the testing kit](testing.md).
+`from rewardhub import ...`: packs and programs import this module and nothing below it. Names are
+removed only after two minor versions with a warning. Errors have [a page of their
+own](errors.md), and so has [the testing kit](testing.md).
 """
 KIT = """
-`from rewardhub.testing import ...`: for the tests of packs. `make_task`, `make_trajectory`, `registry_of`,
-`fake_judge` and `fake_sandbox` are pytest fixtures, too. How to use them:
-[test a grader](../how-to/test-a-grader.md).
+`from rewardhub.testing import ...`: for the tests of packs. `make_task`, `make_trajectory`,
+`registry_of`, `fake_judge` and `fake_sandbox` are pytest fixtures, too. How to use them: [test a
+grader](../how-to/test-a-grader.md).
 """
 
 
@@ -101,16 +107,22 @@ def _entry(door: ModuleType, name: str, *, level: int = 3) -> str:
 def _class(name: str, cls: type[Any], level: int) -> str:
     source = class_source(cls)
     bases = [base for base in source.bases if base in {*rewardhub.__all__, *testing.__all__}]
-    below = f"A {' and '.join(map(code, bases))}." if bases else ""
-    parts = [f"{'#' * level} {name}", source.doc.body, below, field_table(source.fields)]
-    return join(*parts, *(method_text(each, level + 1) for each in source.methods))
+    parts = [f"{'#' * level} {name}", f"```text\n{source.call}\n```" if source.call else ""]
+    parts += [source.doc.body, terms(source.doc), field_table(source.fields), _attributes(source)]
+    parts.append(f"Base: {', '.join(map(code, bases))}." if bases else "")
+    hidden = INTERNAL.get(name, ())
+    methods = (each for each in source.methods if each.name not in hidden)
+    return join(*parts, *(method_text(each, level + 1, name) for each in methods))
+
+
+def _attributes(source: ClassSource) -> str:
+    """Return what a class has that is no field."""
+    fields = {each.name for each in source.fields}
+    others = source.doc.section("Attributes").items()
+    return bullets({name: meaning for name, meaning in others if name not in fields})
 
 
 def _cards(names: Iterable[str]) -> str:
     hook_of = {card.__name__: hook for hook, card in hookspecs.CARDS.items()}
-    lines = (
-        f"- [`{name}`](hooks/{hook_of[name]}.md): {hooks.about(hook_of[name])}" for name in names
-    )
-    return "\n".join(lines)
-
-
+    about = {name: class_source(getattr(rewardhub, name)).doc.first for name in names}
+    return "\n".join(f"- [`{name}`](hooks/{hook_of[name]}.md): {about[name]}" for name in about)

@@ -12,9 +12,9 @@ from reference_pages.markdown import code, join, prose, table
 from rewardhub.cli.entry import COMMANDS
 
 INTRODUCTION = """
-Results go to stdout, everything else to stderr. `rewardhub COMMAND --help` shows the same as this page.
-[Exit codes](exit-codes.md) and [environment variables](environment.md) have pages of their own. Packs
-can add commands, with [`rewardhub_commands`](hooks/rewardhub_commands.md).
+Results go to stdout, everything else to stderr. `rewardhub COMMAND --help` shows the same as this
+page. [Exit codes](exit-codes.md) and [environment variables](environment.md) have pages of their
+own. Packs can add commands, with [`rewardhub_commands`](hooks/rewardhub_commands.md).
 """
 
 
@@ -48,8 +48,10 @@ def _commands() -> Iterator[tuple[str, Any]]:
 
 
 def _shared(commands: list[Any]) -> set[str]:
-    keys = [{_key(each) for each in command.params} for command in commands]
-    return set.intersection(*keys)
+    shared = {_key(each) for each in commands[0].params}
+    for command in commands:
+        shared &= {_key(each) for each in command.params}
+    return shared
 
 
 def _key(parameter: Any) -> str:

@@ -12,9 +12,9 @@ from reference_pages.sources import class_source
 from rewardhub import errors
 
 INTRODUCTION = """
-Each message says what is wrong, where, and what to do next. On the command line any of them ends the
-command with [exit code](exit-codes.md) 2, except those that are raised while grading: these become Scores
-([whose fault it is](../explanation/faults.md)).
+Each message says what is wrong, where, and what to do next. On the command line any of them ends
+the command with [exit code](exit-codes.md) 2, except those that are raised while grading: these
+become Scores ([whose fault it is](../explanation/faults.md)).
 """
 
 

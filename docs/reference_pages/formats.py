@@ -36,25 +36,26 @@ FAILURES = {
     "error": "why it is no trajectory",
 }
 IN = f"""
-JSON lines, plain or compressed with gzip or zstd, and Parquet. What a file is, is seen by its first bytes
-and its first row; where that does not tell, `--reader NAME` does. A row of more than
-{MAX_ROW_BYTES // 2**20} MiB is a bad row. How to use them: [score a file](../how-to/score-a-file.md).
+JSON lines, plain or compressed with gzip or zstd, and Parquet. What a file is, is seen by its
+first bytes and its first row; where that does not tell, `--reader NAME` does. A row of more than
+{MAX_ROW_BYTES // 2**20} MiB is a bad row. How to use them: [score a
+file](../how-to/score-a-file.md).
 """
 COLUMNS = """
-Rows of the readers `chat` and `completion` may have these columns beside their own. `--map FIELD=COLUMN`
-fills a field from a column of another name. Null counts as absent; columns that are none of these are kept
-in the trajectory's metadata.
+Rows of the readers `chat` and `completion` may have these columns beside their own. `--map
+FIELD=COLUMN` fills a field from a column of another name. Null counts as absent; columns that are
+none of these are kept in the trajectory's metadata.
 """
 OUT = """
 `--out FILE` writes the ledger's rows in the format of the file's ending.
 """
 RUN = """
-`rewardhub score` keeps everything about a run in one folder, and goes on with it when the same command runs
-again.
+`rewardhub score` keeps everything about a run in one folder, and goes on with it when the same
+command runs again.
 """
 CASES = """
-One JSON object per line, read by `rewardhub.testing.check_cases`. How to write them:
-[test a grader](../how-to/test-a-grader.md).
+One JSON object per line, read by `rewardhub.testing.check_cases`. How to write them: [test a
+grader](../how-to/test-a-grader.md).
 """
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from reference_pages.markdown import code, join, read_doc, table
 from reference_pages.plugins import owner_of, registry
 from reference_pages.types import type_of
+from rewardhub.contracts import Limits
 from rewardhub.engine.grade import where_of
 from rewardhub.host import GraderCard, Registered
 
@@ -54,7 +55,6 @@ def _page(registered: Registered[GraderCard]) -> str:
 def _facts(registered: Registered[GraderCard]) -> str:
     card = registered.card
     signature = card.signature
-    limits = card.limits
     slots = (f"`{slot}`: {kind.__name__}" for slot, kind in signature.slots.items())
     rows = [
         ("pack", code(owner_of(registered.owner))),
@@ -65,13 +65,14 @@ def _facts(registered: Registered[GraderCard]) -> str:
         ("reads", ", ".join(map(code, card.all_reads))),
         ("gives", ", ".join(("a value", *card.gives))),
         ("deterministic", "yes" if card.deterministic else "no"),
-        (
-            "limits",
-            f"CPU {_limit(limits.cpu_seconds, 's')}, wall {_limit(limits.wall_seconds, 's')}, "
-            f"memory {_limit(limits.memory_mb, 'MiB')}",
-        ),
+        ("limits", _limits(card.limits)),
     ]
     return table(("", ""), rows)
+
+
+def _limits(limits: Limits) -> str:
+    seconds = f"CPU {_limit(limits.cpu_seconds, 's')}, wall {_limit(limits.wall_seconds, 's')}"
+    return f"{seconds}, memory {_limit(limits.memory_mb, 'MiB')}"
 
 
 def _limit(value: float | None, unit: str) -> str:

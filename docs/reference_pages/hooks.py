@@ -14,6 +14,11 @@ EXAMPLES = ROOT / "docs" / "examples"
 UNUSED = {"rewardhub_policies", "rewardhub_environments", "rewardhub_task_sources"}
 """Hooks whose cards are registered and listed, and used by no command yet."""
 
+WHEN = """
+Called without arguments when a registry is built, in each process that builds one: worker
+processes build their own. It yields cards and changes nothing.
+"""
+
 
 def names() -> list[str]:
     """Return the names of all hooks, in their order."""
@@ -43,6 +48,8 @@ def _page(name: str) -> str:
         parts.append(lines)
     if name in UNUSED:
         parts.append("The cards are registered and listed. No command of this version uses them.")
+    if card is not None:
+        parts.append(WHEN)
     parts += ["## Example", f"```python\n{example}\n```"]
     if card is not None and issubclass(card, Card):
         parts += _card(card)
@@ -52,8 +59,6 @@ def _page(name: str) -> str:
 def _card(card: type[Card]) -> list[str]:
     fields = [each for each in all_fields(card) if each.name != "signature"]
     parts = [
-        "Called without arguments when a registry is built, in each process that builds one: "
-        "worker processes build their own. It yields cards and changes nothing.",
         f"## {card.__name__}",
         class_source(card).doc.body,
         field_table(fields),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -59,11 +60,11 @@ def _items(text: str) -> Items:
 def prose(text: str) -> str:
     """Return reStructuredText as docstrings use it as Markdown: code marks and literal blocks."""
     blocks = _LITERAL.sub(_fenced, f"{text}\n")
-    return re.sub(r"``([^`]+)``", r"`\1`", blocks).strip()
+    return re.sub(r"(?<!`)``([^`]+)``(?!`)", r"`\1`", blocks).strip()
 
 
 def _fenced(found: re.Match[str]) -> str:
-    code = inspect.cleandoc(found[2])
+    code = textwrap.dedent(found[2]).strip()
     return f"{found[1]}:\n\n```text\n{code}\n```\n\n"
 
 

@@ -15,8 +15,7 @@ VARIABLES = {
         "`--block` is given, which then counts alone",
     ),
     "REWARDHUB_CACHE": (
-        "the folder of the [cache](../explanation/identity-and-cache.md) of Scores; default: the "
-        "user's cache folder",
+        "the folder of the [cache](../explanation/identity-and-cache.md); default: your own",
         "",
     ),
     "REWARDHUB_PLUGINS": (

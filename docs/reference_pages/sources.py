@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reference_pages.markdown import Doc, join, read_doc, table
+from reference_pages.markdown import Doc, bullets, join, read_doc, table
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -40,13 +41,14 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class ClassSource:
-    """A class as it is written."""
+    """A class as it is written; ``call`` is how one is made, where it says so itself."""
 
     name: str
     bases: tuple[str, ...]
     doc: Doc
+    call: str = ""
     fields: tuple[Field, ...] = ()
-    methods: tuple[Method, ...] = field(default=())
+    methods: tuple[Method, ...] = ()
 
 
 @cache
@@ -62,8 +64,15 @@ def class_source(cls: type[Any]) -> ClassSource:
     assert isinstance(node, ast.ClassDef)
     doc = read_doc(ast.get_docstring(node))
     fields = tuple(_fields(node, doc))
-    methods = tuple(_methods(node))
-    return ClassSource(cls.__name__, tuple(map(ast.unparse, node.bases)), doc, fields, methods)
+    bases = tuple(map(ast.unparse, node.bases))
+    return ClassSource(node.name, bases, doc, _made_by(node), fields, tuple(_methods(node)))
+
+
+def _made_by(node: ast.ClassDef) -> str:
+    for each in node.body:
+        if isinstance(each, ast.FunctionDef) and each.name == "__init__":
+            return call_of(each, node.name)
+    return ""
 
 
 def all_fields(cls: type[Any]) -> list[Field]:
@@ -85,7 +94,7 @@ def function_source(function: Any) -> Method:
 def value_doc(module: str, name: str) -> str:
     """Return the text below an assignment to ``name``; empty where there is none."""
     body = tree_of(module).body
-    for node, below in zip(body, body[1:], strict=False):
+    for node, below in itertools.pairwise(body):
         if name in _targets(node) and isinstance(below, ast.Expr):
             text = ast.literal_eval(below.value) if isinstance(below.value, ast.Constant) else ""
             return read_doc(str(text)).body
@@ -152,7 +161,7 @@ def _default(value: ast.expr | None) -> str:
 
 def _methods(node: ast.ClassDef) -> Iterator[Method]:
     for each in node.body:
-        if not isinstance(each, Function) or each.name.startswith("_"):
+        if not isinstance(each, Function) or each.name.startswith(("_", "model_")):
             continue
         doc = ast.get_docstring(each)
         marks = {ast.unparse(mark) for mark in each.decorator_list}
@@ -166,8 +175,11 @@ def _property(node: Function) -> str:
     return f"{node.name}: {_text(node.returns)}"
 
 
-def call_of(node: Function) -> str:
-    """Return how a function is called, one parameter a line where it would be long."""
+def call_of(node: Function, name: str = "") -> str:
+    """Return how a function is called, one parameter a line where it would be long.
+
+    With a ``name`` it is called by that, and what it returns is left out.
+    """
     given = node.args
     positional = [*given.posonlyargs, *given.args]
     defaults = [None] * (len(positional) - len(given.defaults)) + list(given.defaults)
@@ -189,12 +201,13 @@ def call_of(node: Function) -> str:
     if given.kwarg is not None:
         told.append(f"**{_argument(given.kwarg, None)}")
     begin = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
-    end = f" -> {_text(node.returns)}" if node.returns else ""
-    line = f"{begin}{node.name}({', '.join(told)}){end}"
+    end = f" -> {_text(node.returns)}" if node.returns and not name else ""
+    begin += name or node.name
+    line = f"{begin}({', '.join(told)}){end}"
     if len(line) <= _WIDTH:
         return line
     body = "".join(f"    {each},\n" for each in told)
-    return f"{begin}{node.name}(\n{body}){end}"
+    return f"{begin}(\n{body}){end}"
 
 
 def _argument(argument: ast.arg, default: ast.expr | None) -> str:
@@ -221,12 +234,18 @@ def field_table(fields: list[Field] | tuple[Field, ...]) -> str:
     return table(("Field", "Type", "Default", "Meaning"), rows)
 
 
-def method_text(method: Method, level: int) -> str:
+def method_text(method: Method, level: int, owner: str = "") -> str:
     """Return a function or method with its signature, arguments and errors."""
-    parts = [f"{'#' * level} {method.name}", f"```text\n{method.call}\n```", method.doc.body]
-    for title in ("Args", "Raises"):
-        items = method.doc.section(title)
-        if items:
-            lines = "\n".join(f"- `{name}`: {meaning}" for name, meaning in items.items())
-            parts.append(f"{title}:\n\n{lines}")
-    return join(*parts)
+    heading = f"{'#' * level} {f'{owner}.' if owner else ''}{method.name}"
+    return join(heading, f"```text\n{method.call}\n```", method.doc.body, terms(method.doc))
+
+
+def terms(doc: Doc) -> str:
+    """Return the arguments and errors of a docstring as lists."""
+    titles = {"Args": "Arguments", "Raises": "Raises"}
+    told = (
+        f"{title}:\n\n{bullets(doc.section(section))}"
+        for section, title in titles.items()
+        if doc.section(section)
+    )
+    return join(*told)

@@ -33,14 +33,15 @@ LINKS = {
     "route": "mapping: see below",
 }
 INTRODUCTION = """
-A reward file is YAML 1.2 with one mapping. Duplicate keys, unknown keys and wrong types are mistakes,
-each with its line. `rewardhub spec schema` writes the whole as JSON Schema for editors, with the options
-of every grader that is installed. How to use the pieces: [write a spec](../how-to/write-a-spec.md).
+A reward file is YAML 1.2 with one mapping. Duplicate keys, unknown keys and wrong types are
+mistakes, each with its line. `rewardhub spec schema` writes the whole as JSON Schema for editors,
+with the options of every grader that is installed. How to use the pieces: [write a
+spec](../how-to/write-a-spec.md).
 """
 EXPRESSIONS = """
-`when`, `success` and `formula` are expressions over the ids of parts: numbers, ids,
-`== != < <= > >=`, `and or not`, `+ - * /`, parentheses, and the functions {functions}. They are parsed
-once and never evaluated as Python. Comparisons have a tolerance of 1e-9. An expression reads every id in
+`when`, `success` and `formula` are expressions over the ids of parts: numbers, ids, `== != < <= >
+>=`, `and or not`, `+ - * /`, parentheses, and the functions {functions}. They are parsed once and
+never evaluated as Python. Comparisons have a tolerance of 1e-9. An expression reads every id in
 it, so one that reads a part without a value has none itself.
 
 - `when` is a condition over earlier parts, and `success` one over any parts.
@@ -52,14 +53,14 @@ The options of the resource stand beside `use`. A secret is written `{env: NAME}
 environment variable that holds it.
 """
 ROUTES = """
-`route` has `by`, the path of a field of the task (`task.domain`, `task.metadata.level`); for each value of
-that field a spec (a file, the name of a shipped spec, or a spec written in place); and `default`, for every
-other value.
+`route` has `by`, the path of a field of the task (`task.domain`, `task.metadata.level`); for each
+value of that field a spec (a file, the name of a shipped spec, or a spec written in place); and
+`default`, for every other value.
 """
 EXTENDS = """
-With `extends`, mappings merge, stages by `name`, graders by id. A key with `null` takes out what the parent
-says; so does a list item `NAME: null`. New stages go to the end, unless they say `before: NAME`. Options and
-bindings are not carried over to another grader.
+With `extends`, mappings merge, stages by `name`, graders by id. A key with `null` takes out what
+the parent says; so does a list item `NAME: null`. New stages go to the end, unless they say
+`before: NAME`. Options and bindings are not carried over to another grader.
 """
 
 
@@ -81,7 +82,7 @@ def _keys(piece: type[BaseModel]) -> str:
         key = field.alias or name
         told: dict[str, Any] = schema["properties"][key]
         kind = LINKS.get(key) or type_of(_without_null(told), schema.get("$defs", {}))
-        rows.append((code(key), kind, _default(told, key, piece), told.get("description", "")))
+        rows.append((code(key), kind, _default(told, key, piece), field.description or ""))
     return table(("Key", "Value", "Default", "Meaning"), rows)
 
 

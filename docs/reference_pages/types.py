@@ -13,8 +13,7 @@ _BOUNDS = {
     "exclusiveMinimum": "above {}",
     "maximum": "at most {}",
     "exclusiveMaximum": "below {}",
-    "minLength": "at least {} characters",
-    "minItems": "at least {}",
+    "minLength": "at least {} long",
     "pattern": "matches `{}`",
 }
 

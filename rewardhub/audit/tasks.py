@@ -111,10 +111,11 @@ class TaskCheck:
             self.counts.without_reference += 1
         else:
             yield _Trial(row, task, "reference", right, should_succeed=True)
-        references = {str(task.reference).strip(), (right or "").strip()} - {"", "None"}
-        for name, text in (("empty answer", ""), ("no-op", _NO_OP), ("prompt copy", task.prompt)):
-            if (text or name == "empty answer") and text.strip() not in references:
-                yield _Trial(row, task, name, text)
+        yield _Trial(row, task, "empty answer", "")
+        if task.reference != _NO_OP:  # some tasks have no answer, and to say so is right
+            yield _Trial(row, task, "no-op", _NO_OP)
+        if task.prompt:
+            yield _Trial(row, task, "prompt copy", task.prompt)
         for card in self.attacks:
             if not card.domains or task.domain in card.domains:
                 yield from _attack(card, row, task)

@@ -97,7 +97,10 @@ def _execute(
             on_progress=view,
             previous=previous,
         )
-        return run.execute()
+        outcome = run.execute()
+    for plugin, errors in session.registry.observer_errors.items():
+        session.warn(f"The observer of plugin {plugin} raised {counted(errors, 'error')}.")
+    return outcome
 
 
 def _outcome_of(finished: Mapping[str, Any], folder: Path) -> Outcome:

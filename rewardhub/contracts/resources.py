@@ -78,7 +78,9 @@ class Outcome:
         stdout: what it wrote, cut at the limit.
         stderr: what it wrote, cut at the limit.
         files: the collected files.
-        seconds: wall time; ``cpu_seconds``: CPU time; ``memory_mb``: peak memory, in MiB.
+        seconds: wall time.
+        cpu_seconds: CPU time.
+        memory_mb: peak memory, in MiB.
         reason: what happened, in one sentence.
     """
 

@@ -37,7 +37,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """The base of every card. ``name`` is unique among the cards of its kind."""
+    """The base of every card.
+
+    Attributes:
+        name: unique among the cards of its kind.
+    """
 
     kind: ClassVar[str] = "card"
 
@@ -180,7 +184,13 @@ class ReaderCard(Card):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterCard(Card):
-    """A file format out. Returned by ``rewardhub_writers``; chosen by the ending of ``--out``."""
+    """A file format out. Returned by ``rewardhub_writers``; chosen by the ending of ``--out``.
+
+    Attributes:
+        writer: the class, made without arguments.
+        suffixes: endings of the file's name; where several fit, the longest counts.
+        description: what the format is, in a few words.
+    """
 
     kind: ClassVar[str] = "writer"
 
@@ -194,7 +204,11 @@ class WriterCard(Card):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxCard(Card):
-    """A sandbox that specs can use. Its class is an `Options` and a `Sandbox`."""
+    """A sandbox that specs can use.
+
+    Attributes:
+        sandbox: the class: an `Options`, whose fields a spec may set, and a `Sandbox`.
+    """
 
     kind: ClassVar[str] = "sandbox"
 
@@ -206,7 +220,11 @@ class SandboxCard(Card):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeCard(Card):
-    """A judge that specs can use. Its class is an `Options` and a `Judge`."""
+    """A judge that specs can use.
+
+    Attributes:
+        judge: the class: an `Options`, whose fields a spec may set, and a `Judge`.
+    """
 
     kind: ClassVar[str] = "judge"
 
@@ -218,7 +236,11 @@ class JudgeCard(Card):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCard(Card):
-    """A model that specs can use. Its class is an `Options` and a `Model`."""
+    """A model that specs can use.
+
+    Attributes:
+        model: the class: an `Options`, whose fields a spec may set, and a `Model`.
+    """
 
     kind: ClassVar[str] = "model"
 
@@ -230,7 +252,11 @@ class ModelCard(Card):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyCard(Card):
-    """A policy for rollouts: a class whose fields are its options."""
+    """A policy for rollouts.
+
+    Attributes:
+        policy: the class.
+    """
 
     kind: ClassVar[str] = "policy"
 
@@ -242,7 +268,11 @@ class PolicyCard(Card):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentCard(Card):
-    """An environment for rollouts; ``Task.environment["use"]`` names it."""
+    """An environment for rollouts; ``Task.environment["use"]`` names it.
+
+    Attributes:
+        environment: the class.
+    """
 
     kind: ClassVar[str] = "environment"
 
@@ -254,7 +284,12 @@ class EnvironmentCard(Card):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSourceCard(Card):
-    """Tasks from a package: ``source(**options)`` yields `Task` records."""
+    """Tasks from a package.
+
+    Attributes:
+        source: ``source(**options)`` yields `Task` records.
+        description: what they are, in a few words.
+    """
 
     kind: ClassVar[str] = "task source"
 
@@ -264,7 +299,12 @@ class TaskSourceCard(Card):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecCard(Card):
-    """A reward spec that a pack ships, named ``domain/what``; ``path`` is its YAML file."""
+    """A reward spec that a pack ships, named ``domain/what``.
+
+    Attributes:
+        path: its YAML file.
+        description: one line for `rewardhub specs`.
+    """
 
     kind: ClassVar[str] = "spec"
 
@@ -285,6 +325,7 @@ class AttackCard(Card):
     Attributes:
         attack: is given a Task and yields final texts.
         domains: domains of tasks it applies to; empty means all.
+        description: what the attack does, in a few words.
     """
 
     kind: ClassVar[str] = "attack"
@@ -296,9 +337,13 @@ class AttackCard(Card):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandCard(Card):
-    """A command under ``rewardhub NAME``: ``target`` is ``package.module:app``, a typer app.
+    """A command under ``rewardhub NAME``.
 
     The module is imported when the command is called, so listing commands costs nothing.
+
+    Attributes:
+        target: ``package.module:app``, a typer app.
+        help: one line for `rewardhub --help`.
     """
 
     kind: ClassVar[str] = "command"

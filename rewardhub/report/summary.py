@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rewardhub.engine.folder import FAILURES, LEDGER
 from rewardhub.engine.tally import PartTally, Tally
 from rewardhub.records import SCHEMA_VERSION
-from rewardhub.report.console import Column, counted, one_line, show_line, show_table
+from rewardhub.report.console import Column, counted, show_line, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -154,8 +154,7 @@ def _show_reasons(console: Console, title: str, reasons: Mapping[str, int]) -> N
     if not reasons:
         return
     most = sorted(reasons.items(), key=lambda each: -each[1])
-    room = max(40, console.width - 12) if console.is_terminal else 10_000
-    rows = [(f"{count:,}", one_line(reason, room)) for reason, count in most[:_REASONS]]
+    rows = [(f"{count:,}", " ".join(reason.split())) for reason, count in most[:_REASONS]]
     if rest := sum(count for _, count in most[_REASONS:]):
         rows.append((f"{rest:,}", "other reasons"))
     show_line(console)

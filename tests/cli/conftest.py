@@ -92,8 +92,8 @@ class Folder:
     def answers(self, *rows, name="answers.jsonl"):
         self.write(name, "".join(f"{each}\n" for each in rows))
 
-    def start(self, *arguments, **options):
-        """Start the program."""
+    def start(self, *arguments, stdout=subprocess.PIPE, **options):
+        """Start the program; ``options`` are further variables of its environment."""
         env = {name: value for name, value in os.environ.items() if name[:9] != "REWARDHUB"}
         own = {
             "REWARDHUB_CACHE": str(self.path / "cache"),
@@ -103,7 +103,7 @@ class Folder:
         return subprocess.Popen(
             [sys.executable, "-c", START, *(str(each) for each in arguments)],
             cwd=self.path, env=env | own | options,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
+            stdout=stdout, stderr=subprocess.PIPE, text=True, encoding="utf-8",
         )  # fmt: skip
 
     def run(self, *arguments, **options):

@@ -138,6 +138,14 @@ def test_gives_the_summary_as_json(call, folder):
     assert sum(summary["histogram"]["counts"]) == 1
 
 
+def test_writes_every_row_in_any_order_when_unordered(call, folder):
+    code, _, _ = call(*SCORE, "--unordered")
+    assert code == ExitCode.OK
+    assert {(line["row"], line["reward"]["value"]) for line in folder.ledger()} == {
+        (1, 1.0), (2, 0.0), (3, 0.25),
+    }  # fmt: skip
+
+
 # --- outputs ------------------------------------------------------------------------------------
 
 

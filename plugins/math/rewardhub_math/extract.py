@@ -46,7 +46,7 @@ class _Statement(NamedTuple):
     answer: str
 
 
-_BOX = re.compile(r"\\f?box(?:ed)?(?![A-Za-z])\s*(?:(\{)|(\\?\w+))?")
+_BOX = re.compile(r"\\{1,2}f?box(?:ed)?(?![A-Za-z])\s*(?:(\{)|(\\?\w+))?")
 _MARKER = re.compile(
     r"<answer>\s*|^[ \t]*#{4}\s*|^[ \t]*A:\s*"
     r"|\banswers?\b[*_\s]*(?:(?:to|for|of|here|then|therefore|thus)\b[^.:\n]{0,60}?)?[*_\s]*"
@@ -68,11 +68,12 @@ _MAX_GAP = 100
 _MAX_STATEMENTS = 32
 _LONGEST_WORDS = 200
 _JOINT = re.compile(
-    r"(?:[\s$.,;:&/*~{}()_=#-]|\\[()\[\],;! ]|\\q?quad|\\(?:text|mbox|mathrm)"
+    r"(?:[^\w\\]|_|\\[()\[\],;! ]|\\q?quad|\\(?:text|mbox|mathrm)"
     rf"|\b(?:and|or|also|{HEDGE})\b)*",
     re.IGNORECASE,
 )
 _JOINT_AT_END = re.compile(r"[^.!?]*\b(?:and|or)\b[\s${}()\\\[]*", re.IGNORECASE)
+_NAMED = re.compile(r"(?<![A-Za-z\\])([A-Za-z](?:_\w|_\{\w+\})?)\s*=[\s$\\(\[]*$")
 _ALTERNATIVE = re.compile(
     rf"(?:^|[.;,!?]\s*)(?:or\b|alternatively|otherwise|{HEDGE}|another (?:answer|possibility))",
     re.IGNORECASE,
@@ -175,14 +176,22 @@ def _statements(text: str, *, cut_off: bool) -> list[_Statement] | str:
 
 def _last_joined(statements: list[_Statement], text: str) -> list[str]:
     """The answers of the last statement and of those that are joined to it."""
-    answers, start = [statements[-1].answer], statements[-1].start
+    joined = [statements[-1]]
     for earlier in reversed(statements[:-1]):
-        if not _are_joined(text[earlier.end : start]):
+        if not _are_joined(text[earlier.end : joined[0].start]):
             break
-        start = earlier.start
-        if earlier.answer not in answers:
-            answers.insert(0, earlier.answer)
-    return answers
+        joined.insert(0, earlier)
+    if len(joined) == 1:
+        return [joined[0].answer]
+    return list(dict.fromkeys(_with_name(statement, text) for statement in joined))
+
+
+def _with_name(statement: _Statement, text: str) -> str:
+    r"""``x=5`` for ``x = \boxed{5}``: in a list it matters which value is whose."""
+    named = _NAMED.search(text, max(0, statement.start - 20), statement.start)
+    if named is None or "=" in statement.answer:
+        return statement.answer
+    return f"{named[1]}={statement.answer}"
 
 
 def _is_denied(text: str, start: int, end: int) -> bool:
@@ -216,7 +225,7 @@ def _marked(text: str, start: int, *, after_box: bool, cut_off: bool) -> list[_S
 
 
 def _are_joined(gap: str) -> bool:
-    gap = " ".join(gap.split())
+    gap = _NAMED.sub("", " ".join(gap.split()))
     if len(gap) > _MAX_GAP:
         return False
     if _JOINT.fullmatch(gap):

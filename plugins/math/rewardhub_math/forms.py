@@ -54,7 +54,8 @@ _OPENING = "([{"
 _CLOSING = ")]}"
 _MEMBER = re.compile(r"[A-Za-z](?:_\{?\w+\}?)?\s*\\in\s*(?=[\[({\\])")
 _MATRIX = re.compile(
-    r"\\begin\{([pbBvV]?)(?:small)?matrix\}(.*)\\end\{\1(?:small)?matrix\}", re.DOTALL
+    r"\\begin\{([pbBvV]?)(?:small)?matrix\}((?:(?!\\begin).)*)\\end\{\1(?:small)?matrix\}",
+    re.DOTALL,
 )
 _VARIABLE = r"([A-Za-z](?:_\{?\w+\}?)?|\\[a-z]+(?=\s*(?:[<>]|\\[lg]e)))"
 _RELATION = r"\s*(<|>|\\le(?![a-z])|\\ge(?![a-z]))\s*"
@@ -142,9 +143,10 @@ def _bracketed(text: str) -> Form | None:
         return None
     if opening[-1] == "{" or closing[-1] == "}":
         items = [read_form(unwrap(piece)) for piece in _split_list(inside)]
-        return (
-            _unordered(items, braced=True) if items and opening[-1] + closing[-1] == "{}" else None
-        )
+        if not items or opening[-1] + closing[-1] != "{}":
+            return None
+        # In LaTeX a bare brace only groups: {1,2} is printed as 1,2.
+        return _unordered(items, braced=opening == r"\{")
     pieces = _split_list(inside)
     if len(pieces) < 2:
         return read_form(unwrap(inside)) if opening + closing in ("()", "[]") and pieces else None
@@ -210,10 +212,12 @@ def _leaf(text: str) -> Form:
     text = "=".join([exact, *about])
     parts = [part.strip() for part in _EQUALITY.split(text)]
     if len(parts) > 1 and all(parts):
-        named = _is_name(parts[0])
-        if named or len(parts) > 2 or not _LETTER.search(parts[0]):
-            form = read_form(unwrap(parts[-1]))
-            return replace(form, name=parts[0]) if named and _is_leaf(form) else form
+        first, last = parts[0], parts[-1]
+        if len(parts) == 2 and not _is_name(first) and _is_name(last):
+            first, last = last, first  # "5 = x"
+        if _is_name(first) or len(parts) > 2 or not _LETTER.search(first + last):
+            form = read_form(unwrap(last))
+            return replace(form, name=first) if _is_name(first) and _is_leaf(form) else form
     if _INFINITY.fullmatch(text) or _VARIABLE_NAME.fullmatch(text):
         return Leaf(text, words=text.lstrip("+"))
     words = _WORDS.fullmatch(text)

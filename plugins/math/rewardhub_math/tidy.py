@@ -32,6 +32,7 @@ _COMMANDS = {
     "rbrace": r"\}",
     "lbrack": "[",
     "rbrack": "]",
+    '"': '"',
     "%": "%",
     "$": "$",
     "degree": r"^\circ",

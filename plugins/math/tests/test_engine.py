@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import rewardhub_math
+
 from rewardhub.engine import Engine
 from rewardhub.testing import make_trajectory, registry_of
 
