@@ -31,7 +31,7 @@ check: .venv/dev-ready
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	MYPYPATH=$(subst $(space),:,$(DISTRIBUTIONS)) $(BIN)/mypy $(addprefix -p ,$(PACKAGES))
-	MYPYPATH=examples:benchmarks $(BIN)/mypy examples benchmarks
+	MYPYPATH=examples:benchmarks:docs $(BIN)/mypy examples benchmarks docs
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python -m pip check
 
