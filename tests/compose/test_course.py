@@ -79,9 +79,7 @@ def test_a_part_runs_only_where_its_condition_is_true(
     assert really == asked
 
 
-def test_a_condition_has_the_tolerance_of_all_numbers(
-    make_spec: MakeSpec, finish: Finish
-) -> None:
+def test_a_condition_has_the_tolerance_of_all_numbers(make_spec: MakeSpec, finish: Finish) -> None:
     spec = make_spec({"graders": ["a", {"as": "b", "when": "a == 1"}]})
     assert finish(spec, {"a": 1 - 1e-10, "b": 1.0}).part("b").status == "graded"
 
@@ -137,9 +135,7 @@ def test_an_optional_part_is_forgiven_the_infrastructure_that_its_condition_read
 # --- cascade --------------------------------------------------------------------------------------
 
 
-def test_a_cascade_ends_at_the_first_part_that_is_one(
-    make_spec: MakeSpec, finish: Finish
-) -> None:
+def test_a_cascade_ends_at_the_first_part_that_is_one(make_spec: MakeSpec, finish: Finish) -> None:
     asked: list[str] = []
     spec = make_spec({"combine": "cascade", "graders": ["a", "b", "c"]})
     reward = finish(spec, {"a": 0.5, "b": 1.0}, asked=asked)

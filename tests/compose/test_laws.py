@@ -149,9 +149,7 @@ def test_a_reward_lies_in_the_reachable_range_or_is_a_gates(
 
 @LAW
 @given(case=_cases())
-def test_step_rewards_add_up_to_the_value(
-    case: Any, make_spec: MakeSpec, finish: Finish
-) -> None:
+def test_step_rewards_add_up_to_the_value(case: Any, make_spec: MakeSpec, finish: Finish) -> None:
     stages, scores, steps, credit = case
     reward = finish(make_spec(*stages, credit=credit), scores, steps)
     if reward.value is None:
@@ -163,9 +161,7 @@ def test_step_rewards_add_up_to_the_value(
 
 @LAW
 @given(case=_cases())
-def test_contributions_add_up_to_the_value(
-    case: Any, make_spec: MakeSpec, finish: Finish
-) -> None:
+def test_contributions_add_up_to_the_value(case: Any, make_spec: MakeSpec, finish: Finish) -> None:
     stages, scores, steps, credit = case
     reward = finish(make_spec(*stages, credit=credit), scores, steps)
     contributions = [part.contribution for part in reward.parts]

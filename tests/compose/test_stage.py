@@ -53,9 +53,7 @@ def test_the_first_of_equal_parts_decides(
     assert _contributions(reward) == {"a": 0.5, "b": 0.0}
 
 
-def test_weights_inside_a_stage_count_in_a_mean_only(
-    make_spec: MakeSpec, finish: Finish
-) -> None:
+def test_weights_inside_a_stage_count_in_a_mean_only(make_spec: MakeSpec, finish: Finish) -> None:
     spec = make_spec({"combine": "max", "graders": ["a", {"as": "b", "weight": 9}]})
     assert finish(spec, {"a": 0.75, "b": 0.25}).value == 0.75
 
@@ -72,9 +70,7 @@ def test_a_formula_makes_the_value_and_no_contributions(
 # --- a penalty ------------------------------------------------------------------------------------
 
 
-def test_a_negative_weight_takes_what_the_value_leaves(
-    make_spec: MakeSpec, finish: Finish
-) -> None:
+def test_a_negative_weight_takes_what_the_value_leaves(make_spec: MakeSpec, finish: Finish) -> None:
     spec = make_spec({"weight": -0.5, "graders": ["a", {"as": "b", "weight": 3}]})
     reward = finish(spec, {"a": 0.0, "b": 0.8})
     assert reward.value == pytest.approx(-0.5 * (1 - 0.6))
@@ -163,9 +159,7 @@ def test_a_formula_takes_the_fault_of_the_first_part_it_names_without_a_value(
     assert (reward.value, reward.fault) == (None, "infrastructure")
 
 
-def test_a_stage_where_nothing_is_graded_has_no_value(
-    make_spec: MakeSpec, finish: Finish
-) -> None:
+def test_a_stage_where_nothing_is_graded_has_no_value(make_spec: MakeSpec, finish: Finish) -> None:
     reward = finish(make_spec({"graders": ["a", "b"]}), {"a": ABSTAINED, "b": ABSTAINED})
     assert (reward.value, reward.status, reward.fault) == (None, "unscored", "task")
     assert "`a`" in reward.reason

@@ -158,9 +158,7 @@ def test_the_deciding_part_places_the_whole_amount(
     assert reward.unplaced == 0.0
 
 
-@pytest.mark.parametrize(
-    "stage", [{"combine": "product"}, {"formula": "0.5 * a + 0.5 * b"}]
-)
+@pytest.mark.parametrize("stage", [{"combine": "product"}, {"formula": "0.5 * a + 0.5 * b"}])
 def test_a_product_and_a_formula_land_by_credit(
     stage: dict[str, str], make_spec: MakeSpec, finish: Finish, stepped: Stepped
 ) -> None:
@@ -183,9 +181,7 @@ def test_a_part_left_out_of_a_product_contributes_nothing(
 def test_spread_credit_adds_to_what_steps_have(
     make_spec: MakeSpec, finish: Finish, stepped: Stepped
 ) -> None:
-    spec = make_spec(
-        {"steps": "last", "graders": ["a"]}, {"graders": ["b"]}, credit="spread"
-    )
+    spec = make_spec({"steps": "last", "graders": ["a"]}, {"graders": ["b"]}, credit="spread")
     reward = finish(spec, {"a": stepped(0.0, (0, 0.5)), "b": 1.0}, steps=2)
     assert reward.step_rewards == (1.0, 0.5)
     assert reward.unplaced == 1.0

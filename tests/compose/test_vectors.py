@@ -48,9 +48,7 @@ def _reward(case: Mapping[str, Any], registry: Registry) -> Reward:
 
 def _told(reward: Reward) -> dict[str, Any]:
     """Return what the examples tell of a Reward."""
-    told = {
-        name: getattr(reward, name) for name in ("value", "success", "status", "decided_by")
-    }
+    told = {name: getattr(reward, name) for name in ("value", "success", "status", "decided_by")}
     if reward.value is None:
         return {**told, "fault": reward.fault}
     return {
