@@ -13,6 +13,7 @@ DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(PROJECTS))
 PACKAGES := rewardhub $(notdir $(wildcard $(addsuffix /rewardhub_*,$(DISTRIBUTIONS))))
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST_OPTIONS ?=
+MAKEFLAGS += --no-print-directory
 
 empty :=
 space := $(empty) $(empty)
@@ -22,9 +23,10 @@ space := $(empty) $(empty)
 demo: .venv/demo-ready
 	@rm -rf rewardhub-runs/demo
 	$(BIN)/rewardhub score examples/answers.jsonl --reward examples/reward.yaml --run rewardhub-runs/demo
+	$(BIN)/rewardhub explain rewardhub-runs/demo q007-1
 
 test: .venv/dev-ready
-	$(BIN)/python -m pytest -m "not proof" $(PYTEST_OPTIONS)
+	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 check: .venv/dev-ready
 	$(BIN)/ruff check

@@ -50,7 +50,7 @@ def main() -> None:
     with Engine(trivial.GATED, registry=registry_of(trivial)) as engine:
 
         def ours() -> list[float | None]:
-            return [reward.value for reward in list(engine.score_all(trajectories))]
+            return [reward.value for reward in engine.score_all(trajectories)]
 
         def theirs() -> list[float]:
             return [rubric(reply, reference) for reply, reference in pairs]
@@ -58,7 +58,7 @@ def main() -> None:
         agree = [round(each or 0.0, 9) for each in ours()] == [round(each, 9) for each in theirs()]
         if not agree:
             raise SystemExit("The two sides give different rewards: nothing is compared.")
-        pair = in_turns(ours, theirs)
+        pair = in_turns(ours, theirs, rounds=15)
     Result(
         name="Three inline graders composed, speed over OpenEnv's rubrics",
         value=pair.ratio,

@@ -72,7 +72,7 @@ def main() -> None:
     with Engine(trivial.SUM, registry=registry_of(trivial)) as engine:
 
         def ours() -> list[float | None]:
-            return [reward.value for reward in list(engine.score_all(trajectories))]
+            return [reward.value for reward in engine.score_all(trajectories)]
 
         agree = [round(each or 0.0, 9) for each in ours()] == [round(each, 9) for each in theirs()]
         if not agree:

@@ -48,7 +48,8 @@ def built(tmp_path_factory):
     out = tmp_path_factory.mktemp("built")
     for project in PROJECTS:
         copy = clean_copy(project, tmp_path_factory.mktemp(project.name))
-        run(sys.executable, "-m", "build", "--outdir", out, cwd=copy)
+        # `pip install -e` built them in isolation before: that tested `build-system.requires`.
+        run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, cwd=copy)
     return out
 
 

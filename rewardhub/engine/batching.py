@@ -83,13 +83,14 @@ async def grade_split(
         return list(await run(runner, trajectories))
     except Exception as error:  # noqa: BLE001  # it becomes a Score, or a limit
         if len(trajectories) == 1:
-            return [_alone(error, runner)]
+            return [score_or_limit(error, runner)]
     middle = len(trajectories) // 2
     first = await grade_split(runner, trajectories[:middle], run)
     return first + await grade_split(runner, trajectories[middle:], run)
 
 
-def _alone(error: Exception, runner: Runner) -> Score | LimitError:
+def score_or_limit(error: Exception, runner: Runner) -> Score | LimitError:
+    """Return the Score that an exception of a grader becomes, or the limit that it stands for."""
     try:
         return score_of_error(error, runner.entry, 0.0)
     except LimitError as limit:

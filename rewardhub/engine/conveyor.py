@@ -17,13 +17,10 @@ from rewardhub.engine.folder import Plan
 from rewardhub.engine.index import RowIndex
 from rewardhub.engine.rows import Cell, Pending, pending_of
 from rewardhub.engine.tally import Tally
-from rewardhub.engine.worker import id_hash, ledger_line
+from rewardhub.engine.worker import id_hash, ledger_line, most_memory
 from rewardhub.engine.workers import Result
 from rewardhub.engine.workers.launch import last_line
 from rewardhub.records import Reward, read_reward, read_trajectory
-
-_CHUNK = Limits(None, None, 4096)
-"""A chunk has no limit of its own but memory: the worker sets one for each slice of it."""
 
 
 class Conveyor:
@@ -60,6 +57,8 @@ class Conveyor:
         self._then = then
         self._note_pace = note_pace
         self._groups = engine.new_groups(index.members)
+        # The worker itself limits time, for each slice of a chunk and for dear graders.
+        self._limits = Limits(None, None, most_memory(engine.reward))
         self._keep = engine.registry.has_observers or self._groups is not None
 
     @property
@@ -87,7 +86,7 @@ class Conveyor:
             for cell in slot.cells:
                 if cell.failure is None:
                     blobs += [cell.number.to_bytes(8, "little"), cell.data]
-            under_way.append(self._engine.pool().submit(wire.pack(blobs), limits=_CHUNK))
+            under_way.append(self._engine.pool().submit(wire.pack(blobs), limits=self._limits))
             if len(under_way) > 4 * self._engine.workers:
                 self._count(under_way.popleft())
         while under_way:
@@ -122,7 +121,7 @@ class Conveyor:
             blobs.append(cell.data)
             blobs.append(self._index.previous(slot.source, cell.number))
         self.at_work += len(cells)
-        self._job(blobs, _CHUNK, lambda result: self._receive(slot, cells, result))
+        self._job(blobs, self._limits, lambda result: self._receive(slot, cells, result))
 
     def _job(self, blobs: list[bytes], limits: Limits, receive: Callable[[Result], None]) -> None:
         def take(done: Future[Result]) -> None:

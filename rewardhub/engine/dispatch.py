@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from rewardhub.contracts import Limits, Workers
 from rewardhub.engine import wire
-from rewardhub.engine.batching import Batcher, grade_split
+from rewardhub.engine.batching import Batcher, grade_split, score_or_limit
 from rewardhub.engine.cache import Cache, is_cacheable, key_of
 from rewardhub.engine.faults import Attempt, LimitRule, SlowMachineError, with_retries
 from rewardhub.engine.grade import Runner, score_of_error
@@ -134,20 +134,20 @@ class Dispatch:
 
         Its text must not unscore its siblings, nor itself: see `LimitRule`.
         """
-        entry = runner.entry
         too_much = ""
         try:
-            if entry.identity not in self.rule.broken:
+            if runner.entry.identity not in self.rule.broken:
                 return await self._run_many(runner, members)
-        except LimitError as error:
-            too_much = str(error)
         except Exception as error:  # noqa: BLE001  # it becomes a Score
-            return [score_of_error(error, entry, 0.0) for _ in members]
+            verdict = score_or_limit(error, runner)
+            if isinstance(verdict, Score):
+                return [verdict for _ in members]
+            too_much = str(verdict)
         heavy = await self._heavy_members(runner, members)
         rest = [member for member in members if id(member) not in heavy]
         if len(rest) == len(members):
             broken = RuntimeError(f"no member by itself, but all together {too_much}")
-            return [score_of_error(broken, entry, 0.0) for _ in members]
+            return [score_of_error(broken, runner.entry, 0.0) for _ in members]
         scores = iter(await self._group(runner, rest) if rest else ())
         return [heavy.get(id(member)) or next(scores) for member in members]
 
@@ -159,13 +159,10 @@ class Dispatch:
 
         async def attempt(trajectory: Trajectory, *, alone: bool) -> Score:
             del alone
-            try:
-                (score,) = await self._run_many(runner, [trajectory])
-            except LimitError:
+            (score,) = await grade_split(runner, [trajectory], self._run_many)
+            if isinstance(score, LimitError):
                 hits[id(trajectory)] += 1
-                raise
-            except Exception as error:  # noqa: BLE001  # it becomes a Score
-                return score_of_error(error, runner.entry, 0.0)
+                raise score
             return score
 
         scores = {

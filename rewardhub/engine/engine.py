@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
@@ -224,7 +224,7 @@ class Engine:
         waiting = self._graders.advance(course, trajectory, self._here)
         if not waiting and course.done:
             return course.reward()
-        return self.finish(course, trajectory)
+        return self.finish(course, trajectory, waiting=waiting)
 
     def _tell(self, trajectory: Trajectory, reward: Reward) -> Reward:
         """Tell the observers, in output order."""
@@ -238,6 +238,7 @@ class Engine:
         trajectory: Trajectory,
         groups: Groups | None = None,
         known: Mapping[str, Score] | None = None,
+        waiting: Sequence[Runner] = (),
     ) -> Future[Reward]:
         """Return the reward to come of a course that has to wait for some of its parts.
 
@@ -246,11 +247,12 @@ class Engine:
             trajectory: what is graded.
             groups: the groups of the run; None: the trajectory is a group by itself.
             known: Scores of an earlier run that still hold, by part id.
+            waiting: the parts that have to wait, where that is known already.
         """
         together = groups or Groups(self._dispatch.grade_group, ended=True)
         member = Member(spec_for(self.reward, trajectory.task), trajectory)
         self.run_on_loop(lambda: together.enter(member))
-        return self.submit(self._finish(course, member, together, known))
+        return self.submit(self._finish(course, member, together, known, waiting))
 
     async def _finish(
         self,
@@ -258,22 +260,24 @@ class Engine:
         member: Member,
         groups: Groups,
         known: Mapping[str, Score] | None,
+        waiting: Sequence[Runner],
     ) -> Reward:
         try:
             if isinstance(course, Course):
-                await self._run(course, member, groups, known)
+                await self._grade_all(course, member, groups, waiting)
+                while more := self._graders.advance(course, member.trajectory, self._here, known):
+                    await self._grade_all(course, member, groups, more)
                 course = course.reward()
         finally:
             groups.leave(member)
         return course
 
-    async def _run(
-        self, course: Course, member: Member, groups: Groups, known: Mapping[str, Score] | None
+    async def _grade_all(
+        self, course: Course, member: Member, groups: Groups, runners: Sequence[Runner]
     ) -> None:
-        while waiting := self._graders.advance(course, member.trajectory, self._here, known):
-            grades = (self._grade(runner, member, groups) for runner in waiting)
-            for runner, score in zip(waiting, await asyncio.gather(*grades), strict=True):
-                course.put(runner.entry, score)
+        scores = await asyncio.gather(*(self._grade(runner, member, groups) for runner in runners))
+        for runner, score in zip(runners, scores, strict=True):
+            course.put(runner.entry, score)
 
     async def _grade(self, runner: Runner, member: Member, groups: Groups) -> Score:
         if runner.entry.card.signature.shape == "grade_group":

@@ -6,8 +6,7 @@ import asyncio
 import threading
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from rewardhub.contracts import AnyGrader, Resource, Workers, view_of
@@ -110,15 +109,23 @@ class Runner:
             Exception: whatever the grader raises, for the caller to find the row at fault.
         """
         start = time.perf_counter()
-        with _plain_exceptions():
+        try:
             verdicts = self._call([self.show(each) for each in trajectories], **self._slots)
+        except BaseException as error:
+            if _is_harmless(error):
+                raise
+            raise RuntimeError(f"it raised {type(error).__name__}") from error
         return self._scores(verdicts, trajectories, start)
 
     async def agrade_many(self, trajectories: Sequence[Trajectory]) -> list[Score]:
         """Like `grade_many`, for ``async def``."""
         start = time.perf_counter()
-        with _plain_exceptions():
+        try:
             verdicts = await self._call([self.show(each) for each in trajectories], **self._slots)
+        except BaseException as error:
+            if _is_harmless(error):
+                raise
+            raise RuntimeError(f"it raised {type(error).__name__}") from error
         return self._scores(verdicts, trajectories, start)
 
     def _scores(
@@ -156,16 +163,10 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-@contextmanager
-def _plain_exceptions() -> Iterator[None]:
-    """Let no `SystemExit` and the like out of a grader: it would end the engine's loop."""
-    try:
-        yield
-    except BaseException as error:
-        plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
-        if plain or _is_not_the_graders(error):
-            raise
-        raise RuntimeError(f"it raised {type(error).__name__}") from error
+def _is_harmless(error: BaseException) -> bool:
+    """Whether ``error`` may leave a thread or the loop as it is: `SystemExit` would end it."""
+    plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
+    return plain or _is_not_the_graders(error)
 
 
 def where_of(card: GraderCard) -> Where:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import ParamSpec, TypeVar, cast
 
@@ -54,8 +54,9 @@ async def patiently(work: Awaitable[T], seconds: float | None) -> T:
     Raises:
         LimitError: after ``seconds`` of wall time, waiting for a `turn` not counted; None: never.
     """
+    limit = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds) as limit:
+        async with limit:
             token = _CLOCK.set(_Clock(limit))
             try:
                 return await work
@@ -68,7 +69,7 @@ async def patiently(work: Awaitable[T], seconds: float | None) -> T:
 
 
 @contextmanager
-def turn() -> Iterator[None]:
+def turn() -> Generator[None]:
     """Hold the clock of the work that runs here, on the loop or in a thread, while inside."""
     clock = _CLOCK.get()
     if clock is None:

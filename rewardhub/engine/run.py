@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -281,7 +281,7 @@ def _make_calls(events: queue.SimpleQueue[Callable[[], None]]) -> None:
 
 
 @contextmanager
-def _signals(handle: Callable[[int], None]) -> Iterator[None]:
+def _signals(handle: Callable[[int], None]) -> Generator[None]:
     """Turn SIGINT and SIGTERM into a call while inside, where this is the main thread."""
     before: dict[int, Any] = {}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import time
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -33,7 +33,7 @@ from rewardhub.records import (
     write_record,
 )
 from rewardhub.spec import load
-from rewardhub.spec.model import Spec
+from rewardhub.spec.model import RewardSpec, Spec
 from rewardhub.text import DEFAULT_FACTS, TemplateFacts
 
 P = ParamSpec("P")
@@ -245,12 +245,11 @@ class Handler:
     ) -> Iterator[Iterator[tuple[bytes, bytes, bytes]]]:
         """Yield the rows in slices; each slice has the limits for itself."""
         for first in rows:
-            with self._limited():
+            with self._limited(self._slice):
                 yield _until(time.perf_counter() + SLICE_SECONDS, first, rows)
 
     @contextmanager
-    def _limited(self) -> Iterator[None]:
-        limits = self._slice
+    def _limited(self, limits: Limits) -> Generator[None]:
         with self._control.limit(cpu_seconds=limits.cpu_seconds, wall_seconds=limits.wall_seconds):
             yield
 
@@ -321,13 +320,18 @@ class Handler:
         entry = runner.entry
         cache = self._cache if is_cacheable(entry) else None
         if cache is None:
-            return self._direct(runner, trajectory)
+            return self._in_limits(runner, trajectory)
         key = key_of(entry, (trajectory,), {})
         score = cache.get(key)
         if score is None:
-            score = self._direct(runner, trajectory)
+            score = self._in_limits(runner, trajectory)
             cache.put(key, score)
         return score
+
+    def _in_limits(self, runner: Runner, trajectory: Trajectory) -> Score:
+        """Grade under the limits of the entry: those of the slice may be another grader's."""
+        with self._limited(runner.entry.limits):
+            return self._direct(runner, trajectory)
 
     def _context(self, fields: dict[str, Any]) -> RowContext:
         name = fields["reader"]
@@ -372,6 +376,13 @@ def id_hash(identity: str) -> bytes:
 def _largest(values: Iterator[float | None]) -> float | None:
     known = list(values)
     return None if None in known or not known else max(v for v in known if v is not None)
+
+
+def most_memory(reward: RewardSpec) -> int | None:
+    """Return the most memory, in MiB, that a grader of the reward file may use."""
+    limits = [entry.limits.memory_mb for spec in specs_of(reward) for entry in spec.entries]
+    known = [each for each in limits if each is not None]
+    return max(known) if len(known) == len(limits) else None
 
 
 def widest_range(specs: tuple[Spec, ...]) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import rewardhub_math
 
-from rewardhub.engine import Engine
+from rewardhub import Engine
 from rewardhub.testing import make_trajectory, registry_of
 
 SLOW = r"\sum_{k=1}^{\infty}\frac{1}{k^{3}+\sin k}"
