@@ -31,6 +31,10 @@ CREATE TABLE IF NOT EXISTS scores (
 """
 
 
+BUSY_SECONDS = 30.0
+"""How long one process waits for another that is writing."""
+
+
 def default_path() -> Path:
     """Return where the cache lies: ``REWARDHUB_CACHE``, else the user's cache folder."""
     if folder := os.environ.get("REWARDHUB_CACHE"):
@@ -122,10 +126,13 @@ class Cache:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute(_SCHEMA)
+            connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, check_same_thread=False)
+            try:
+                _set_up(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
         return self._connection
 
     def _set_aside(self, why: str) -> None:
@@ -148,3 +155,18 @@ class Cache:
             self._off = True
             return
         log.warning("the score cache is set aside as %s (%s); a new one begins", aside, why)
+
+
+def _set_up(connection: sqlite3.Connection) -> None:
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:
+            # SQLite itself does not wait here for another process that begins the same file.
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(_SCHEMA)

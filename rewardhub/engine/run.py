@@ -239,10 +239,10 @@ class Run:
                 try:
                     heads = [head_of(line) for line in lines]
                     rewards = [reward_in(line) for line in lines]
-                except ValueError as error:
+                except ValueError:
                     raise LedgerError(
-                        f"`{ledger}` is damaged near line {self._resumed + 1}: {error}. Name "
-                        "another folder with `--run`."
+                        f"`{ledger}` is damaged after line {self._resumed}. Name another folder "
+                        "with `--run`."
                     ) from None
                 self._index.note_done((head["source"], head["row"]) for head in heads)
                 self._index.new_ids([id_hash(head["id"]) for head in heads])

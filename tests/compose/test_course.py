@@ -261,3 +261,12 @@ def test_the_first_of_two_gates_that_would_close_decides(
     spec = make_spec({**GATE, "name": "first", "graders": ["a"]}, {**second, "name": "second"})
     assert finish(spec, {"a": 0.0}).decided_by == "first"
     assert finish(spec, {"a": 1.0, "b": 0.0}).decided_by == "second"
+
+
+def test_a_condition_reads_what_a_cascade_skipped_as_zero(
+    make_spec: MakeSpec, finish: Finish
+) -> None:
+    spec = make_spec(
+        {"combine": "cascade", "graders": ["a", "b"]}, {"graders": [{"as": "c", "when": "b == 1"}]}
+    )
+    assert finish(spec, {"a": 1.0}).part("c").status == "skipped"

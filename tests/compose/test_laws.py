@@ -12,19 +12,20 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from rewardhub.records import Reward, Score, StepValue
-from rewardhub.spec import Spec
+from rewardhub.host import Registry
+from rewardhub.records import Reward, Score, StepValue, Task
+from rewardhub.spec import Route, Spec, load
 
 MakeSpec = Callable[..., Spec]
 Finish = Callable[..., Reward]
 Stages = list[dict[str, Any]]
 
 TOLERANCE = 1e-9
-LAW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
 VALUES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
 COMBINE = st.sampled_from(["mean", "min", "max", "product", "cascade", "formula"])
-STEPS = st.sampled_from([None, None, "mean", "min", "last", "product"])
+RULES = st.sampled_from(["mean", "min", "last", "product"])
 WEIGHTS = st.sampled_from([0.125, 0.5, 1.0, 3.0])
 CONDITIONS = ("{} == 1", "{} >= 0.5", "{} > 0", "{} + {} >= 1", "{} > 0 and {} == 1")
 FORMULAS = ("min({0}, {1})", "max({0}, {1})", "0.25 * {0} + 0.75 * {1}", "{0} * {1}")
@@ -63,7 +64,8 @@ def _stage(draw: DrawFn, number: int, readable: tuple[str, ...]) -> dict[str, An
         entry: dict[str, Any] = {"as": f"p{number}{part}", "weight": draw(WEIGHTS)}
         own = [each["as"] for each in stage["graders"]]
         names = [*readable, *(own[:1] if combine == "cascade" else own)]
-        if names and draw(st.booleans()):
+        waits: bool = draw(st.booleans())
+        if names and waits:
             condition = draw(st.sampled_from(CONDITIONS))
             entry["when"] = condition.format(*(draw(st.sampled_from(names)) for _ in range(2)))
         if forgiving and draw(st.booleans()):
@@ -73,8 +75,8 @@ def _stage(draw: DrawFn, number: int, readable: tuple[str, ...]) -> dict[str, An
         stage["formula"] = draw(st.sampled_from(FORMULAS)).format(f"p{number}0", f"p{number}1")
     else:
         stage["combine"] = combine
-    if steps := draw(STEPS):
-        stage["steps"] = steps
+    if draw(st.booleans()):
+        stage["steps"] = draw(RULES)
     if gate:
         stage["gate"] = {"below": draw(st.sampled_from([0.25, 0.5, 1.0]))}
     elif forgiving and draw(st.booleans()):
@@ -193,7 +195,7 @@ def _near(value: float) -> Any:
 
 @LAW
 @given(
-    rule=st.sampled_from(["mean", "min", "last", "product"]),
+    rule=RULES,
     weight=WEIGHTS.flatmap(lambda weight: st.sampled_from([weight, -weight])),
     spans=st.lists(st.tuples(st.integers(0, 2), VALUES), min_size=1, max_size=6),
 )
@@ -366,3 +368,25 @@ def test_passing_a_gate_never_pays_less_than_failing_it(
     passed = [stage["gate"]["reward"] for stage in stages[:until] if "gate" in stage]
     assert reward.value is not None
     assert all(reward.value >= paid - TOLERANCE for paid in passed)
+
+
+# --- routes ---------------------------------------------------------------------------------------
+
+DOMAINS = ("math", "code", "default")
+
+
+@LAW
+@given(
+    specs=st.tuples(_stages(), _stages(), _stages()),
+    domain=st.sampled_from(DOMAINS) | st.text(max_size=5),
+)
+def test_a_route_is_the_spec_that_it_leads_to(
+    specs: tuple[Stages, Stages, Stages], domain: str, make_spec: MakeSpec, registry: Registry
+) -> None:
+    made = {name: make_spec(*stages) for name, stages in zip(DOMAINS, specs, strict=True)}
+    raw = {name: dict(spec.raw) for name, spec in made.items()}
+    route = load({"rewardhub": 1, "route": {"by": "task.domain", **raw}}, registry)
+    assert isinstance(route, Route)
+    picked = route.spec_for(Task(domain=domain))
+    assert picked is not None
+    assert picked.digest == made.get(domain, made["default"]).digest

@@ -65,9 +65,7 @@ def _is_same(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_is_same, one, other))
-    if isinstance(one, bool) or isinstance(other, bool) or None in (one, other):
-        return one is other
-    if isinstance(one, float) or isinstance(other, float):
+    if isinstance(one, float) and isinstance(other, float):
         return abs(one - other) <= TOLERANCE
     return bool(one == other)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ def run_files() -> Callable[..., Done]:
         registry: Registry,
         folder: Path,
         *files: Path,
-        workers: int = 2,
+        workers: int = 1,
         cache: Any = False,
         mapping: Mapping[str, str] | None = None,
         reader: str = "native",
@@ -154,10 +154,9 @@ def _timeless(score: Score) -> Score:
 
 
 @pytest.fixture
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again as often as always, without waiting."""
     from rewardhub.engine import faults
 
     for fault, retry in faults.RETRIES.items():
         monkeypatch.setitem(faults.RETRIES, fault, faults.Retry((0.0,) * len(retry.pauses)))
-    return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -41,18 +41,18 @@ class Batches(BatchGrader):
 
 
 class BatchesLater(Batches):
-    async def grade_batch(self, trajectories: Sequence[Trajectory]) -> Any:  # type: ignore[override]
+    async def grade_batch(self, trajectories: Sequence[Trajectory]) -> Any:
         await asyncio.sleep(0)
         return super().grade_batch(trajectories)
 
 
 @pytest.fixture(params=[Batches, BatchesLater])
-def score_all(request: pytest.FixtureRequest, spec_of: SpecOf) -> Iterator[Callable[..., Any]]:
+def score_all(request: pytest.FixtureRequest, spec_of: SpecOf) -> Callable[..., Any]:
     """Return a function: the Scores of some texts, in batches of at most four rows."""
     BATCHES.clear()
 
     def score(*texts: str, **card: Any) -> list[Score]:
-        sizes = {"max_rows": 4, "max_wait": 0.05, **card}
+        sizes: dict[str, Any] = {"max_rows": 4, "max_wait": 0.05, **card}
         registry = registry_of(GraderCard(name="test/batch", grader=request.param, **sizes))
         with Engine(spec_of({"use": "test/batch"}), registry=registry) as engine:
             rewards = engine.score_all(make_trajectory(text) for text in texts)

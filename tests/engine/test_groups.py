@@ -206,7 +206,7 @@ class Breaks(GroupGrader):
 
 
 class BreaksLater(Breaks):
-    async def grade_group(self, trajectories: Sequence[Trajectory]) -> Any:  # type: ignore[override]
+    async def grade_group(self, trajectories: Sequence[Trajectory]) -> Any:
         await asyncio.sleep(0)
         return super().grade_group(trajectories)
 

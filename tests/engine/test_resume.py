@@ -10,9 +10,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import pytest
@@ -30,6 +30,7 @@ WriteRows = Callable[[Path, Iterable[Trajectory]], Path]
 Bare = Callable[[Reward], Reward]
 
 PLUGIN = Path(__file__).parent / "loose" / "plain.py"
+ROWS = 300
 DRIVER = """
 import json, sys
 from pathlib import Path
@@ -48,6 +49,14 @@ print(json.dumps([outcome.interrupted, outcome.resumed, outcome.tally.rows]))
 """
 
 
+class Stopped(NamedTuple):
+    """What a process that was sent a signal came to."""
+
+    code: int
+    told: str
+    errors: str
+
+
 @dataclass(frozen=True)
 class Job:
     """A run in a process of its own."""
@@ -55,6 +64,8 @@ class Job:
     spec: dict[str, Any]
     rows: Path
     folder: Path
+    registry: Registry
+    run: RunFiles
 
     @property
     def ledger(self) -> Path:
@@ -71,13 +82,10 @@ class Job:
 
     def finish(self) -> list[Any]:
         """Run to the end; return the signal that ended it, rows resumed, and rows of the ledger."""
-        process = self.start()
-        told, errors = process.communicate(timeout=100)
-        assert process.returncode == 0, errors
-        result: list[Any] = json.loads(told)
-        return result
+        outcome = self.run(self.spec, self.registry, self.folder, self.rows, workers=2).outcome
+        return [outcome.interrupted, outcome.resumed, outcome.tally.rows]
 
-    def stop(self, number: int, *, after: int) -> subprocess.Popen[str]:
+    def stop(self, number: int, *, after: int) -> Stopped:
         """Start, and send a signal once the ledger has some rows."""
         process = self.start()
         while len(self.ids()) < after:
@@ -85,10 +93,10 @@ class Job:
             time.sleep(0.01)
         family = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)
-        process.wait(timeout=60)
+        told, errors = process.communicate(timeout=60)
         gone, left = psutil.wait_procs(family, timeout=10)
         assert (len(gone), left) == (len(family), [])
-        return process
+        return Stopped(process.returncode, told, errors)
 
     def ids(self) -> list[str]:
         if not self.ledger.exists():
@@ -113,26 +121,28 @@ def _answers(count: int) -> Iterator[Trajectory]:
 
 
 @pytest.fixture
-def job(tmp_path: Path, log: Path, spec_of: SpecOf, write_rows: WriteRows) -> Job:
-    """A run of 600 rows, that takes some seconds and notes each grading."""
+def job(
+    tmp_path: Path,
+    log: Path,
+    loose: Callable[..., Registry],
+    spec_of: SpecOf,
+    write_rows: WriteRows,
+    run_files: RunFiles,
+) -> Job:
+    """A run of some hundred rows, that takes some seconds and notes each grading."""
     options = {"log": str(log), "wait": 0.004, "budget": 20}
     spec = spec_of({"use": "plain/length", "options": options}, {"use": "plain/later"})
-    rows = write_rows(tmp_path / "rows.jsonl", _answers(600))
-    return Job(spec, rows, tmp_path / "run")
+    rows = write_rows(tmp_path / "rows.jsonl", _answers(ROWS))
+    return Job(spec, rows, tmp_path / "run", loose("plain"), run_files)
 
 
-def _is_whole(job: Job, log: Path, before: list[str], bare: Bare, tmp_path: Path) -> None:
-    ids = [f"row {number}" for number in range(600)]
+def _is_whole(job: Job, log: Path, before: list[str]) -> None:
+    ids = [f"row {number}" for number in range(ROWS)]
     assert job.ids() == ids
     graded = Counter(log.read_text().splitlines())
     assert set(graded) == {name.replace("row", "slow") for name in ids}
     again = [name for name in before if graded[name.replace("row", "slow")] != 1]
     assert again == []
-    undisturbed = Job(job.spec, job.rows, tmp_path / "undisturbed")
-    assert undisturbed.finish() == [None, 0, 600]
-    assert {name: bare(reward) for name, reward in job.rewards().items()} == {
-        name: bare(reward) for name, reward in undisturbed.rewards().items()
-    }
 
 
 # --- killed ---------------------------------------------------------------------------------------
@@ -140,12 +150,16 @@ def _is_whole(job: Job, log: Path, before: list[str], bare: Bare, tmp_path: Path
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_a_killed_run_goes_on(job: Job, log: Path, bare: Bare, tmp_path: Path) -> None:
-    process = job.stop(signal.SIGKILL, after=50)
-    assert process.returncode == -signal.SIGKILL
+    assert job.stop(signal.SIGKILL, after=20).code == -signal.SIGKILL
     before = job.ids()
-    assert 50 <= len(before) < 600
-    assert job.finish() == [None, len(before), 600]
-    _is_whole(job, log, before, bare, tmp_path)
+    assert 20 <= len(before) < ROWS
+    assert job.finish() == [None, len(before), ROWS]
+    _is_whole(job, log, before)
+    undisturbed = replace(job, folder=tmp_path / "undisturbed")
+    assert undisturbed.finish() == [None, 0, ROWS]
+    assert {name: bare(reward) for name, reward in job.rewards().items()} == {
+        name: bare(reward) for name, reward in undisturbed.rewards().items()
+    }
 
 
 def test_a_torn_last_line_is_cut(
@@ -182,7 +196,7 @@ def test_a_damaged_ledger_is_refused_with_what_to_do(
     run_files(spec_of({"use": "plain/length"}), plain, tmp_path / "run", file)
     ledger = tmp_path / "run" / "rewards.jsonl"
     ledger.write_bytes(b"garbage\n" + ledger.read_bytes())
-    with pytest.raises(LedgerError, match="is damaged near line 1.*--run"):
+    with pytest.raises(LedgerError, match="is damaged after line 0.*--run"):
         run_files(spec_of({"use": "plain/length"}), plain, tmp_path / "run", file)
 
 
@@ -213,19 +227,16 @@ def test_bad_rows_and_equal_ids_are_told_again_when_a_run_goes_on(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are other there")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_goes_on(
-    number: signal.Signals, job: Job, log: Path, bare: Bare, tmp_path: Path
-) -> None:
-    process = job.stop(number, after=50)
-    told, errors = process.communicate()
-    assert process.returncode == 0, errors
-    interrupted, resumed, rows = json.loads(told)
+def test_an_interrupted_run_goes_on(number: signal.Signals, job: Job, log: Path) -> None:
+    stopped = job.stop(number, after=20)
+    assert stopped.code == 0, stopped.errors
+    interrupted, resumed, rows = json.loads(stopped.told)
     before = job.ids()
     assert (interrupted, resumed, rows) == (number, 0, len(before))
     assert not (job.folder / "summary.json").exists()
-    assert job.finish() == [None, len(before), 600]
+    assert job.finish() == [None, len(before), ROWS]
     assert (job.folder / "summary.json").exists()
-    _is_whole(job, log, before, bare, tmp_path)
+    _is_whole(job, log, before)
 
 
 # --- one at a time --------------------------------------------------------------------------------
@@ -258,13 +269,12 @@ def test_a_folder_is_for_one_run_at_a_time_inside_a_process_too(tmp_path: Path) 
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_twenty_thousand_rows_survive_being_killed_again_and_again(
-    tmp_path: Path, log: Path, spec_of: SpecOf, write_rows: WriteRows, bare: Bare
+    job: Job, log: Path, tmp_path: Path, spec_of: SpecOf, write_rows: WriteRows
 ) -> None:
     count = 20_000
     options = {"log": str(log), "wait": 0.001, "budget": 20}
     spec = spec_of({"use": "plain/length", "options": options}, {"use": "plain/batch"})
-    rows = write_rows(tmp_path / "rows.jsonl", _answers(count))
-    job = Job(spec, rows, tmp_path / "run")
+    job = replace(job, spec=spec, rows=write_rows(tmp_path / "many.jsonl", _answers(count)))
     finished: set[str] = set()
     for share in (0.01, 0.2, 0.21, 0.6, 0.95):
         job.stop(signal.SIGKILL, after=max(int(share * count), len(finished) + 1))

@@ -258,7 +258,7 @@ def test_a_slow_row_holds_the_rows_behind_it_in_an_ordered_window(
     answers[5] = make_trajectory("slow", id="row 5")
     file = write_rows(tmp_path / "rows.jsonl", answers)
     seen: list[Progress] = []
-    spec = spec_of({**LENGTH, "options": {"wait": 1.5}})
+    spec = spec_of({**LENGTH, "options": {"wait": 0.7}})
     done = run_files(spec, plain, tmp_path / "run", file, on_progress=seen.append)
     assert [row["id"] for row in done.rows] == [f"row {number}" for number in range(400)]
     assert max(each.waiting for each in seen) <= 64 + 32
@@ -274,8 +274,8 @@ def test_an_unordered_run_goes_past_a_slow_row(
     answers = _numbered(200)
     answers[0] = make_trajectory("slow", id="row 0")
     file = write_rows(tmp_path / "rows.jsonl", answers)
-    spec = spec_of({**LENGTH, "options": {"wait": 1.5}})
-    done = run_files(spec, plain, tmp_path / "run", file, ordered=False)
+    spec = spec_of({**LENGTH, "options": {"wait": 0.7}})
+    done = run_files(spec, plain, tmp_path / "run", file, ordered=False, workers=2)
     ids = [row["id"] for row in done.rows]
     assert sorted(ids) == sorted(f"row {number}" for number in range(200))
     assert ids[0] != "row 0"
@@ -450,7 +450,7 @@ def test_a_broken_grader_is_not_run_again_for_every_row(
     tries = tmp_path / "tries"
     tries.mkdir()
     monkeypatch.setenv("LEFT_BEHIND", str(tries))
-    leaves = {"use": "bad/contained", "options": {"how": "orphan"}}
+    leaves = {"use": "bad/contained", "options": {"how": "leave"}}
     file = write_rows(tmp_path / "rows.jsonl", _numbered(200))
     done = run_files(spec_of(leaves), loose("misbehaving"), tmp_path / "run", file)
     assert done.outcome.tally.faults == {"grader": 200}

@@ -38,12 +38,29 @@ def _swallow_memory() -> Any:
     return len(held)
 
 
+def _note(pid: int) -> None:
+    if folder := os.environ.get("LEFT_BEHIND"):
+        (Path(folder) / str(pid)).touch()
+
+
+def _leave() -> NoReturn:
+    _note(os.getpid())
+    os._exit(0)
+
+
 def _leave_a_process() -> float:
     command = [sys.executable, "-c", "import time; time.sleep(600)"]
     left = subprocess.Popen(command, start_new_session=True)
-    if folder := os.environ.get("LEFT_BEHIND"):
-        (Path(folder) / str(left.pid)).touch()
+    _note(left.pid)
     left.returncode = 0  # so that Popen does not warn of it
+    return 1.0
+
+
+def _burn() -> float:
+    """Use more CPU time than some allow, and come to an end."""
+    end = time.process_time() + 0.6
+    while time.process_time() < end:
+        pass
     return 1.0
 
 
@@ -68,9 +85,10 @@ HOW: dict[str, Callable[[], Any]] = {
     "recursion": _recurse,
     "memory-error": lambda: _raise(MemoryError()),
     "swallow-memory": _swallow_memory,
+    "burn": _burn,
     "regex": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),
     "sleep": lambda: time.sleep(600),
-    "leave": lambda: os._exit(0),
+    "leave": _leave,
     "crash": lambda: os.kill(os.getpid(), signal.SIGSEGV),
     "orphan": _leave_a_process,
 }

@@ -122,7 +122,7 @@ class Guarded(Grader):
         text = trajectory.final_text
         note(self.log, f"{os.getpid()}")
         if text.startswith("hard"):
-            value, pid = workers.limited(cpu_seconds=0.5, wall_seconds=30).call(work, text)
+            value, pid = workers.limited(cpu_seconds=0.2, wall_seconds=30).call(work, text)
             return Score.of(value, evidence={"pid": pid})
         return Score.of(share(text, 10), evidence={"pid": os.getpid()})
 
