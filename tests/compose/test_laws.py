@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -104,6 +104,13 @@ def _any_score(steps: int) -> SearchStrategy[Score]:
     return st.one_of(graded, graded, graded, st.sampled_from(WITHOUT_A_VALUE))
 
 
+@cache
+def _low(_steps: int) -> SearchStrategy[Score]:
+    """Scores that close most gates."""
+    low = st.sampled_from([0.0, 0.25]).map(Score.of)
+    return st.one_of(low, low, low, st.sampled_from(WITHOUT_A_VALUE))
+
+
 WITHOUT_A_VALUE = (
     Score.abstain("no reference"),
     Score.fail("it broke", fault="grader"),
@@ -135,8 +142,8 @@ def test_a_reward_lies_in_the_reachable_range_or_is_a_gates(
 ) -> None:
     stages, scores, steps, credit = case
     reward = finish(make_spec(*stages, credit=credit), scores, steps)
-    assume(reward.value is not None)
-    assert reward.value is not None
+    if reward.value is None:
+        return
     if reward.decided_by is not None:
         (gate,) = (each["gate"] for each in stages if each["name"] == reward.decided_by)
         assert reward.value == gate["reward"]
@@ -281,8 +288,8 @@ def test_a_skipped_part_counts_as_if_it_were_graded_zero(
     stages, scores, steps, credit = case
     reward = finish(make_spec(*stages, credit=credit), scores, steps)
     skipped = {part.id for part in reward.parts if part.status == "skipped"}
-    assume(reward.decided_by is None)
-    assume(not any(stage.get("combine") == "cascade" for stage in stages))
+    if reward.decided_by is not None or any(each.get("combine") == "cascade" for each in stages):
+        return
     bare = [
         {**stage, "graders": [_unconditional(entry) for entry in stage["graders"]]}
         for stage in stages
@@ -329,25 +336,25 @@ def test_a_fault_is_that_of_a_part_that_has_it(
 ) -> None:
     stages, scores, steps, credit = case
     reward = finish(make_spec(*stages, credit=credit), scores, steps)
-    assume(reward.value is None)
     faults = {part.score.fault for part in reward.parts if part.score is not None}
-    assert reward.fault in faults
+    assert reward.fault is None or reward.fault in faults
 
 
 # --- gates ----------------------------------------------------------------------------------------
 
 
 @LAW
-@given(case=_cases())
+@given(case=_cases(_low))
 def test_a_gate_that_closes_hides_all_that_is_behind_it(
     case: Any, make_spec: MakeSpec, finish: Finish
 ) -> None:
     stages, scores, steps, credit = case
     asked: list[str] = []
     reward = finish(make_spec(*stages, credit=credit), scores, steps, asked=asked)
-    assume(reward.decided_by is not None)
+    if reward.decided_by is None:
+        return
     names = [stage["name"] for stage in stages]
-    behind = names[names.index(reward.decided_by or "") + 1 :]
+    behind = names[names.index(reward.decided_by) + 1 :]
     for part in reward.parts:
         assert part.contribution == 0.0
         assert part.stage not in behind or (part.status == "skipped" and part.id not in asked)

@@ -36,6 +36,20 @@ def loose() -> Callable[..., Registry]:
 
 
 @pytest.fixture(scope="session")
+def plain(loose: Callable[..., Registry]) -> Registry:
+    """Return the registry of the well-behaved graders in `loose/plain.py`."""
+    return loose("plain")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Return an empty file in which graders note their calls."""
+    path = tmp_path / "calls.log"
+    path.touch()
+    return path
+
+
+@pytest.fixture(scope="session")
 def spec_of() -> Callable[..., dict[str, Any]]:
     """Return a function that makes the content of a reward file with one stage of ``graders``."""
 

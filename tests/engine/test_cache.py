@@ -23,11 +23,6 @@ SpecOf = Callable[..., dict[str, Any]]
 RESOURCES = {"sandbox": {"use": "echo"}, "judge": {"use": "oracle"}}
 
 
-@pytest.fixture(scope="module")
-def plain(loose: Callable[..., Registry]) -> Registry:
-    return loose("plain")
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "cache" / "scores.sqlite"
@@ -38,13 +33,6 @@ def cache(path: Path) -> Iterator[Cache]:
     made = Cache(path)
     yield made
     made.close()
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    file = tmp_path / "calls.log"
-    file.touch()
-    return file
 
 
 def _calls(log: Path) -> int:

@@ -23,18 +23,6 @@ SpecOf = Callable[..., dict[str, Any]]
 RANK = {"use": "plain/rank"}
 
 
-@pytest.fixture(scope="module")
-def plain(loose: Callable[..., Registry]) -> Registry:
-    return loose("plain")
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    path = tmp_path / "groups.log"
-    path.touch()
-    return path
-
-
 def _member(text: str, group: str = "g", **fields: Any) -> Trajectory:
     return make_trajectory(text, group=group, **fields)
 

@@ -88,11 +88,6 @@ DOORS: dict[str, Callable[[Engine], list[Reward]]] = {
 
 
 @pytest.fixture(scope="module")
-def plain(loose: Callable[..., Registry]) -> Registry:
-    return loose("plain")
-
-
-@pytest.fixture(scope="module")
 def from_file(
     plain: Registry,
     tmp_path_factory: pytest.TempPathFactory,

@@ -20,11 +20,6 @@ RunFiles = Callable[..., Any]
 WriteRows = Callable[[Path, Iterable[Trajectory]], Path]
 
 
-@pytest.fixture(scope="module")
-def plain(loose: Callable[..., Registry]) -> Registry:
-    return loose("plain")
-
-
 class Bench:
     """A run folder, and how often each grader was called since last asked.
 
