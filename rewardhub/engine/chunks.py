@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rewardhub.contracts import RawRow
 from rewardhub.engine.folder import Plan
 from rewardhub.engine.index import RowIndex
 from rewardhub.engine.rows import Cell
@@ -25,8 +26,10 @@ class Slot:
 
     Attributes:
         source: index of the input file.
-        cells: its rows.
+        rows: its rows, as they stand in the file.
         size: their bytes.
+        block: the lines of the ledger for all its rows, where workers finished every one.
+        hashes: the hashes of the ids in ``block``, 8 bytes each.
         next: the first cell that is not written yet.
         checked: whether its ids were compared with those before.
         tallies: counts of what workers finished by themselves.
@@ -34,17 +37,37 @@ class Slot:
     """
 
     source: int
-    cells: list[Cell]
+    rows: list[RawRow]
     size: int
+    block: bytes | None = None
+    hashes: bytes = b""
     next: int = 0
     checked: bool = False
     tallies: list[Tally] = field(default_factory=list[Tally])
     alone: deque[Cell] = field(default_factory=deque[Cell])
+    _cells: list[Cell] | None = None
 
     @property
     def entered(self) -> bool:
         """Whether it is known of every row what it is."""
-        return all(cell.entered for cell in self.cells)
+        return self.block is not None or all(cell.entered for cell in self.cells)
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Its rows one by one. Most slots never need them."""
+        if self._cells is None:
+            self._cells = [Cell(row.number, row.data, row.error) for row in self.rows]
+        return self._cells
+
+    def take_apart(self) -> None:
+        """Give each cell its line of the block."""
+        if self.block is not None:
+            for place, (cell, line) in enumerate(
+                zip(self.cells, self.block.splitlines(keepends=True), strict=True)
+            ):
+                cell.line = line
+                cell.identity = self.hashes[8 * place : 8 * place + 8]
+            self.block = None
 
 
 class Chunks:
@@ -74,19 +97,22 @@ class Chunks:
     def __iter__(self) -> Iterator[Slot]:
         for source, each in enumerate(self._plan.inputs):
             reader = self._registry.get(ReaderCard, each.reader).card.reader()
-            cells: list[Cell] = []
+            rows: list[RawRow] = []
             size = 0
+            most = self._rows()
             for row in reader.rows(each.path):
-                self.bytes_read += len(row.data) + 1
-                if self._index.is_done(source, row.number):
+                if self._index.any_done and self._index.is_done(source, row.number):
+                    self.bytes_read += len(row.data)
                     continue
-                cells.append(Cell(row.number, row.data, row.error))
+                rows.append(row)
                 size += len(row.data)
-                if len(cells) >= self._rows() or size >= CHUNK_BYTES:
-                    yield Slot(source, cells, size)
-                    cells, size = [], 0
-            if cells:
-                yield Slot(source, cells, size)
+                if len(rows) >= most or size >= CHUNK_BYTES:
+                    self.bytes_read += size
+                    yield Slot(source, rows, size)
+                    rows, size, most = [], 0, self._rows()
+            self.bytes_read += size
+            if rows:
+                yield Slot(source, rows, size)
 
     def _rows(self) -> int:
         if not self._row_seconds:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import queue
+import struct
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, cast
 
-from rewardhub.contracts import Limits
+from rewardhub.contracts import Limits, RawRow
 from rewardhub.engine import wire
 from rewardhub.engine.chunks import Slot
 from rewardhub.engine.engine import Engine
 from rewardhub.engine.folder import Plan
 from rewardhub.engine.index import RowIndex
-from rewardhub.engine.rows import Cell, Pending, pending_of
+from rewardhub.engine.rows import Cell, Pending, id_hash, ledger_line, pending_of
 from rewardhub.engine.tally import Tally
-from rewardhub.engine.worker import id_hash, ledger_line, most_memory
+from rewardhub.engine.worker import most_memory
 from rewardhub.engine.workers import Result
 from rewardhub.engine.workers.launch import last_line
 from rewardhub.records import Reward, read_reward, read_trajectory
@@ -68,6 +69,9 @@ class Conveyor:
 
     def send(self, slot: Slot) -> None:
         """Let workers grade the rows of a slot."""
+        if not any(row.error for row in slot.rows):
+            self._submit(slot, slot.rows)
+            return
         good = [cell for cell in slot.cells if cell.failure is None]
         if good:
             self._submit(slot, good)
@@ -82,10 +86,8 @@ class Conveyor:
         """
         under_way: deque[Future[Result]] = deque()
         for slot in slots:
-            blobs = [b"G", self._head(slot.source)]
-            for cell in slot.cells:
-                if cell.failure is None:
-                    blobs += [cell.number.to_bytes(8, "little"), cell.data]
+            rows = [row for row in slot.rows if row.error is None]
+            blobs = [b"G", self._head(slot.source), _numbers(rows), *(row.data for row in rows)]
             under_way.append(self._engine.pool().submit(wire.pack(blobs), limits=self._limits))
             if len(under_way) > 4 * self._engine.workers:
                 self._count(under_way.popleft())
@@ -114,14 +116,12 @@ class Conveyor:
         timer.daemon = True
         timer.start()
 
-    def _submit(self, slot: Slot, cells: list[Cell]) -> None:
-        blobs = [b"R", self._head(slot.source)]
-        for cell in cells:
-            blobs.append(cell.number.to_bytes(8, "little"))
-            blobs.append(cell.data)
-            blobs.append(self._index.previous(slot.source, cell.number))
-        self.at_work += len(cells)
-        self._job(blobs, self._limits, lambda result: self._receive(slot, cells, result))
+    def _submit(self, slot: Slot, rows: Rows) -> None:
+        blobs = [b"R", self._head(slot.source), _numbers(rows), *(row.data for row in rows)]
+        if self._index.has_previous:
+            blobs += [self._index.previous(slot.source, row.number) for row in rows]
+        self.at_work += len(rows)
+        self._job(blobs, self._limits, lambda result: self._receive(slot, rows, result))
 
     def _job(self, blobs: list[bytes], limits: Limits, receive: Callable[[Result], None]) -> None:
         def take(done: Future[Result]) -> None:
@@ -147,15 +147,21 @@ class Conveyor:
             }
         )
 
-    def _receive(self, slot: Slot, cells: list[Cell], result: Result) -> None:
-        self.at_work -= len(cells)
-        if result.end != "reply":
+    def _receive(self, slot: Slot, rows: Rows, result: Result) -> None:
+        self.at_work -= len(rows)
+        told = wire.unpack(result.payload) if result.end == "reply" else []
+        if told:
+            self._note_pace(result.seconds, len(rows))
+            slot.tallies.append(Tally.from_json(wire.from_bytes(told[0])))
+            if told[1] == b"whole" and rows is slot.rows:
+                slot.hashes, slot.block = told[2:]
+                return
+        # A slot goes out as the rows that it is, or as some of its cells.
+        cells = slot.cells if rows is slot.rows else cast("list[Cell]", rows)
+        if not told:
             self._again(slot, cells)
             return
-        self._note_pace(result.seconds, len(cells))
-        tally, *rows = wire.unpack(result.payload)
-        slot.tallies.append(Tally.from_json(wire.from_bytes(tally)))
-        replies = iter(rows)
+        replies = iter(_one_by_one(*told[2:]) if told[1] == b"whole" else told[2:])
         for cell, kind, identity, body in zip(cells, replies, replies, replies, strict=True):
             cell.identity = identity
             if kind == b"D":
@@ -235,6 +241,21 @@ class Conveyor:
         cell.line = ledger_line(
             pending.trajectory, cell.reward, slot.source, cell.number, pending.digest
         )
+
+
+Rows = Sequence[RawRow] | Sequence[Cell]
+
+
+def _numbers(rows: Rows) -> bytes:
+    return struct.pack(f"<{len(rows)}Q", *(row.number for row in rows))
+
+
+def _one_by_one(hashes: bytes, block: bytes) -> list[bytes]:
+    """Return what a worker says of whole rows as it says it of each."""
+    told: list[bytes] = []
+    for place, line in enumerate(block.splitlines(keepends=True)):
+        told += [b"D", hashes[8 * place : 8 * place + 8], line]
+    return told
 
 
 def reward_in(line: bytes) -> Reward:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 _ROW_BITS = 40
+_INSERT = "INSERT OR IGNORE INTO seen VALUES (?)"
 
 
 class RowHead(TypedDict):
@@ -38,14 +40,15 @@ class RowIndex:
 
     def __init__(self) -> None:
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        for pragma in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+        for pragma in ("journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
             self._database.execute(f"PRAGMA {pragma}")
         self._database.execute("CREATE TABLE seen (id INTEGER PRIMARY KEY)")
         self._database.execute("CREATE TABLE done (row INTEGER PRIMARY KEY)")
         self._database.execute("CREATE TABLE before (row INTEGER PRIMARY KEY, place INTEGER)")
         self._database.execute("CREATE TABLE members (name TEXT PRIMARY KEY, n INTEGER)")
         self._lock = threading.Lock()
-        self._any_done = False
+        self.any_done = False
+        self.has_previous = False
         self._previous: BinaryIO | None = None
 
     def close(self) -> None:
@@ -56,25 +59,20 @@ class RowIndex:
 
     def new_ids(self, hashes: Sequence[bytes]) -> list[bool]:
         """Note ids by their 8-byte hashes; return for each whether it was new."""
+        if self.all_new(b"".join(hashes)):
+            return [True] * len(hashes)
         keys = [(int.from_bytes(each, "little", signed=True),) for each in hashes]
-        insert = "INSERT OR IGNORE INTO seen VALUES (?)"
-        if len({key for (key,) in keys}) == len(keys):
-            known = self._count_known(keys)
-            if not known:
-                self._database.execute("BEGIN")
-                self._database.executemany(insert, keys)
-                self._database.execute("COMMIT")
-                return [True] * len(keys)
-        return [self._database.execute(insert, key).rowcount == 1 for key in keys]
+        return [self._database.execute(_INSERT, key).rowcount == 1 for key in keys]
 
-    def _count_known(self, keys: list[tuple[int]]) -> int:
-        found = 0
-        for start in range(0, len(keys), 500):
-            some = [key for (key,) in keys[start : start + 500]]
-            marks = ",".join("?" * len(some))
-            query = f"SELECT count(*) FROM seen WHERE id IN ({marks})"  # noqa: S608  # only marks
-            found += self._database.execute(query, some).fetchone()[0]
-        return found
+    def all_new(self, hashes: bytes) -> bool:
+        """Note ids by their hashes, 8 bytes each, if all of them are new; return whether."""
+        keys = struct.unpack(f"<{len(hashes) // 8}q", hashes)
+        before = self._database.total_changes
+        self._database.execute("BEGIN")
+        self._database.executemany(_INSERT, zip(keys))
+        all_new = self._database.total_changes - before == len(keys)
+        self._database.execute("COMMIT" if all_new else "ROLLBACK")
+        return all_new
 
     def note_done(self, rows: Iterable[tuple[int, int]]) -> None:
         """Note rows (source, row) that the ledger has already."""
@@ -82,11 +80,11 @@ class RowIndex:
         self._database.execute("BEGIN")
         self._database.executemany("INSERT OR IGNORE INTO done VALUES (?)", keys)
         self._database.execute("COMMIT")
-        self._any_done = self._any_done or bool(keys)
+        self.any_done = self.any_done or bool(keys)
 
     def is_done(self, source: int, row: int) -> bool:
         """Whether the ledger has this row already."""
-        if not self._any_done:
+        if not self.any_done:
             return False
         key = (source << _ROW_BITS | row,)
         return (
@@ -117,6 +115,7 @@ class RowIndex:
             sources: index of an input file then -> its index now.
         """
         self._previous = ledger.open("rb")
+        self.has_previous = True
         place = 0
         self._database.execute("BEGIN")
         for line in self._previous:

@@ -8,9 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from rewardhub.compose import Course
+from rewardhub.contracts import RawRow
 from rewardhub.engine import wire
 from rewardhub.engine.graders import course_of
-from rewardhub.records import Reward, Score, Trajectory, read_score, read_trajectory
+from rewardhub.records import (
+    SCHEMA_VERSION,
+    Reward,
+    Score,
+    Trajectory,
+    read_score,
+    read_trajectory,
+    write_record,
+)
 from rewardhub.records.base import dump_json
 from rewardhub.spec.model import RewardSpec, Spec
 
@@ -108,3 +117,43 @@ def reusable(known: bytes, digest: str, then: Mapping[str, Any], spec: Spec) -> 
         for entry in spec.entries
         if entry.identity in scores and entry.card.signature.shape != "grade_group"
     }
+
+
+@dataclass(slots=True)
+class Work:
+    """One row on its way through this process.
+
+    ``trajectory`` is there unless there is an ``error``; ``course`` unless the reward is known.
+    """
+
+    row: RawRow
+    known: bytes
+    trajectory: Trajectory = field(init=False)
+    error: str | None = None
+    course: Course | None = None
+    reward: Reward | None = None
+    scores: Mapping[str, Score] | None = None
+
+
+def id_hash(identity: str) -> bytes:
+    """Return 8 bytes that stand for an id when duplicates are looked for."""
+    return hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=8).digest()
+
+
+def ledger_line(
+    trajectory: Trajectory, reward: Reward, source: int, row: int, digest: str
+) -> bytes:
+    """Return the ledger's line for one trajectory."""
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "id": trajectory.id,
+        "task": trajectory.task.id,
+        "group": trajectory.group,
+        "domain": trajectory.task.domain,
+        "source": source,
+        "row": row,
+        "digest": digest,
+        "status": trajectory.status,
+        "steps": len(trajectory.steps),
+    }
+    return b'%s,"reward":%s}\n' % (dump_json(head)[:-1], write_record(reward))

@@ -22,8 +22,9 @@ from rewardhub.engine.folder import FAILURES, Plan, RunFolder, cut_torn_line
 from rewardhub.engine.graders import specs_of
 from rewardhub.engine.index import RowIndex, head_of
 from rewardhub.engine.output import Output
+from rewardhub.engine.rows import id_hash
 from rewardhub.engine.tally import Tally
-from rewardhub.engine.worker import id_hash, widest_range
+from rewardhub.engine.worker import widest_range
 from rewardhub.errors import LedgerError
 
 WINDOW_BYTES = 64 << 20
@@ -180,7 +181,7 @@ class Run:
                 conveyor.end(self._slots)
                 return
             self._slots.append(slot)
-            self._waiting_rows += len(slot.cells)
+            self._waiting_rows += len(slot.rows)
             self._waiting_bytes += slot.size
             conveyor.send(slot)
 

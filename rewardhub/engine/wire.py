@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
 from collections.abc import Iterable, Mapping
@@ -13,29 +14,22 @@ from rewardhub.compose import Skipped, Standing
 from rewardhub.records import dump_json, read_score
 from rewardhub.records.reward import write_record
 
-_LENGTH = struct.Struct("<I")
+_COUNT = struct.Struct("<I")
 
 
 def pack(blobs: Iterable[bytes]) -> bytes:
-    """Return ``blobs`` as one frame."""
-    pieces: list[bytes] = []
-    for blob in blobs:
-        pieces.append(_LENGTH.pack(len(blob)))
-        pieces.append(blob)
-    return b"".join(pieces)
+    """Return ``blobs`` as one frame: how many, how long each, then all of them."""
+    pieces = tuple(blobs)
+    lengths = struct.pack(f"<{len(pieces)}I", *map(len, pieces))
+    return b"".join((_COUNT.pack(len(pieces)), lengths, *pieces))
 
 
 def unpack(frame: bytes) -> list[bytes]:
     """Return the blobs of a frame."""
-    blobs: list[bytes] = []
-    position = 0
-    end = len(frame)
-    while position < end:
-        (length,) = _LENGTH.unpack_from(frame, position)
-        position += 4
-        blobs.append(frame[position : position + length])
-        position += length
-    return blobs
+    (count,) = _COUNT.unpack_from(frame)
+    lengths = struct.unpack_from(f"<{count}I", frame, _COUNT.size)
+    ends = list(itertools.accumulate(lengths, initial=_COUNT.size * (count + 1)))
+    return [frame[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def to_bytes(value: Any) -> bytes:

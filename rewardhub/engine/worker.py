@@ -5,30 +5,31 @@ Requests and replies are frames of blobs (see `rewardhub.engine.wire`); the firs
 
 from __future__ import annotations
 
-import hashlib
+import gc
 import importlib
+import itertools
+import struct
 import time
-from collections.abc import Callable, Container, Generator, Iterator, Mapping
+from collections.abc import Container, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any
 
-from rewardhub.contracts import Limits, RawRow, Reader, ReadOptions, Workers
+from rewardhub.contracts import Limits, RawRow, Reader, ReadOptions
 from rewardhub.engine import wire
 from rewardhub.engine.cache import Cache, is_cacheable, key_of
+from rewardhub.engine.direct import Control, DirectWorkers
 from rewardhub.engine.grade import Escalate, Runner
 from rewardhub.engine.graders import GradeHere, Graders, course_of, spec_for, specs_of
 from rewardhub.engine.groups import member_key
-from rewardhub.engine.rows import reusable, row_digest
+from rewardhub.engine.rows import Work, id_hash, ledger_line, reusable, row_digest
 from rewardhub.engine.tally import Tally
 from rewardhub.errors import LimitError, RowError
 from rewardhub.host import Manifest, ReaderCard, from_manifest
 from rewardhub.records import (
-    SCHEMA_VERSION,
     Reward,
     Score,
     Trajectory,
-    dump_json,
     read_trajectory,
     write_record,
 )
@@ -36,47 +37,8 @@ from rewardhub.spec import load
 from rewardhub.spec.model import RewardSpec, Spec
 from rewardhub.text import DEFAULT_FACTS, TemplateFacts
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 SLICE_SECONDS = 0.2
 """The limits of a chunk start anew at a row's end, at most this often."""
-
-
-class Control(Protocol):
-    """What a worker may say to its pool."""
-
-    def limit(self, *, cpu_seconds: float | None = None, wall_seconds: float | None = None) -> Any:
-        """Narrow the limits for the calls inside the context."""
-        ...
-
-    def progress(self, note: str) -> None:
-        """Say what the worker is at."""
-        ...
-
-
-class DirectWorkers(Workers):
-    """`Workers` inside a worker process: the call runs right here, under narrower limits."""
-
-    def __init__(self, control: Control, limits: Limits) -> None:
-        self._control = control
-        self._limits = limits
-
-    def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return ``function(*args, **kwargs)``; the pool kills this process over the limit."""
-        limits = self._limits
-        with self._control.limit(cpu_seconds=limits.cpu_seconds, wall_seconds=limits.wall_seconds):
-            return function(*args, **kwargs)
-
-    def limited(
-        self, *, cpu_seconds: float | None = None, wall_seconds: float | None = None
-    ) -> Workers:
-        """Return the same with narrower limits."""
-        mine = self._limits
-        return DirectWorkers(
-            self._control,
-            Limits(cpu_seconds or mine.cpu_seconds, wall_seconds or mine.wall_seconds, None),
-        )
 
 
 def manifest_of(registry: Manifest, source: Any, cache: Cache | None) -> bytes:
@@ -111,6 +73,7 @@ def serve(manifest: bytes, control: Control) -> Handler:
     graders = Graders(reward)
     graders.open({"inline", "process"})
     readers = {name: each.card for name, each in registry.all(ReaderCard).items()}
+    gc.freeze()  # all that is there by now stays: the collector need not look at it again
     return Handler(graders, readers, cache, control)
 
 
@@ -218,11 +181,10 @@ class Handler:
     def _members(self, blobs: list[bytes]) -> bytes:
         """Return the groups that each row is a member of, for the graders that compare."""
         context = self._context(wire.from_bytes(blobs[0]))
-        rows = iter(blobs[1:])
         names: list[str] = []
-        for number, data in zip(rows, rows, strict=True):
+        for number, data in zip(_numbers(blobs[1]), blobs[2:], strict=True):
             try:
-                trajectory = context.reader.parse(_row(number, data), context.options)
+                trajectory = context.reader.parse(RawRow(number, data), context.options)
             except RowError:
                 continue
             spec = spec_for(self._graders.reward, trajectory.task)
@@ -231,74 +193,83 @@ class Handler:
         return wire.to_bytes(names)
 
     def _rows(self, blobs: list[bytes]) -> bytes:
+        """Grade rows: read all, grade all, write all, for each kind of work is quicker in a row."""
         context = self._context(wire.from_bytes(blobs[0]))
-        replies: list[bytes] = [b""]
-        rows = iter(blobs[1:])
-        for slice_of_rows in self._slices(zip(rows, rows, rows, strict=True)):
-            for number, data, known in slice_of_rows:
-                replies.extend(self._row(_row(number, data), known, context))
-        replies[0] = wire.to_bytes(context.tally.to_json())
-        return wire.pack(replies)
+        numbers = _numbers(blobs[1])
+        count = len(numbers)
+        data, known = blobs[2 : 2 + count], blobs[2 + count :] or [b""] * count
+        with self._limited(self._slice):
+            works = [
+                self._read(RawRow(number, line), before, context)
+                for number, line, before in zip(numbers, data, known, strict=True)
+            ]
+        here = self._here(context.broken)
+        for slice_of_works in self._slices(iter(works)):
+            for work in slice_of_works:
+                if work.course is not None:
+                    self._graders.advance(work.course, work.trajectory, here, work.scores)
+        with self._limited(self._slice):
+            for work in works:
+                if work.course is not None and work.course.done:
+                    work.reward = work.course.reward()
+            for work in works:
+                _count(work, context.tally)
+            replies = [self._reply(work, context) for work in works]
+        tally = wire.to_bytes(context.tally.to_json())
+        if all(kind == b"D" for kind, _, _ in replies):
+            hashes = b"".join([identity for _, identity, _ in replies])
+            return wire.pack((tally, b"whole", hashes, b"".join([body for _, _, body in replies])))
+        return wire.pack((tally, b"", *itertools.chain.from_iterable(replies)))
 
-    def _slices(
-        self, rows: Iterator[tuple[bytes, bytes, bytes]]
-    ) -> Iterator[Iterator[tuple[bytes, bytes, bytes]]]:
+    def _slices(self, works: Iterator[Work]) -> Iterator[Iterator[Work]]:
         """Yield the rows in slices; each slice has the limits for itself."""
-        for first in rows:
+        for first in works:
             with self._limited(self._slice):
-                yield _until(time.perf_counter() + SLICE_SECONDS, first, rows)
+                yield _until(time.perf_counter() + SLICE_SECONDS, first, works)
 
     @contextmanager
     def _limited(self, limits: Limits) -> Generator[None]:
         with self._control.limit(cpu_seconds=limits.cpu_seconds, wall_seconds=limits.wall_seconds):
             yield
 
-    def _row(self, row: RawRow, known: bytes, context: RowContext) -> tuple[bytes, bytes, bytes]:
-        """Return kind, hash of the id, and body: a ledger line, what is pending, or an error."""
+    def _read(self, row: RawRow, known: bytes, context: RowContext) -> Work:
+        """Return a row's trajectory, and the way it has to go."""
+        work = Work(row, known)
         try:
-            trajectory = context.reader.parse(row, context.options)
+            work.trajectory = trajectory = context.reader.parse(row, context.options)
         except RowError as error:
-            context.tally.add_bad(str(error))
-            return b"B", b"", str(error).encode("utf-8", "replace")
+            work.error = str(error)
+            return work
         course = course_of(self._graders.reward, trajectory)
-        digest = row_digest(row.data)
         if isinstance(course, Reward):
-            return self._done(trajectory, course, row, digest, context)
+            work.reward = course
+            return work
         missing = self._needs_reference[id(course.spec)]
         if missing and trajectory.task.reference is None:
-            reason = f"there is no reference, and `{missing}` needs one"
-            context.tally.add_bad(reason)
-            return b"B", b"", reason.encode()
-        scores = reusable(known, digest, context.then, course.spec) if known else None
-        waiting = self._graders.advance(course, trajectory, self._here(context.broken), scores)
-        if waiting or not course.done:
-            body = wire.pack(
-                (
-                    digest.encode(),
-                    trajectory.to_json(),
-                    wire.standings_to_bytes(course.standings),
-                    known,
-                )
-            )
-            return b"P", id_hash(trajectory.id), body
-        reward = course.reward()
-        if scores:
-            context.tally.add_reused(reward, scores)
-        return self._done(trajectory, reward, row, digest, context)
+            work.error = f"there is no reference, and `{missing}` needs one"
+            return work
+        work.course = course
+        if known:
+            work.scores = reusable(known, row_digest(row.data), context.then, course.spec)
+        return work
 
-    def _done(
-        self,
-        trajectory: Trajectory,
-        reward: Reward,
-        row: RawRow,
-        digest: str,
-        context: RowContext,
-    ) -> tuple[bytes, bytes, bytes]:
-        context.tally.add(reward)
-        line = ledger_line(trajectory, reward, context.source, row.number, digest)
+    def _reply(self, work: Work, context: RowContext) -> tuple[bytes, bytes, bytes]:
+        """Return kind, hash of the id, and body: a ledger line, what is pending, or an error."""
+        if work.error is not None:
+            return b"B", b"", work.error.encode("utf-8", "replace")
+        trajectory, reward = work.trajectory, work.reward
+        digest = row_digest(work.row.data)
+        identity = id_hash(trajectory.id)
+        if reward is None:
+            course = work.course
+            assert course is not None
+            standings = wire.standings_to_bytes(course.standings)
+            body = (digest.encode(), trajectory.to_json(), standings, work.known)
+            return b"P", identity, wire.pack(body)
+        line = ledger_line(trajectory, reward, context.source, work.row.number, digest)
         if context.keep:
-            return b"K", id_hash(trajectory.id), wire.pack((line, trajectory.to_json()))
-        return b"D", id_hash(trajectory.id), line
+            return b"K", identity, wire.pack((line, trajectory.to_json()))
+        return b"D", identity, line
 
     def _here(self, broken: Container[str]) -> GradeHere:
         """Return what grades all that can be killed, but nothing that is known to break."""
@@ -354,23 +325,29 @@ class Handler:
         )
 
 
-def _until(
-    end: float, first: tuple[bytes, bytes, bytes], rows: Iterator[tuple[bytes, bytes, bytes]]
-) -> Iterator[tuple[bytes, bytes, bytes]]:
+def _until(end: float, first: Work, works: Iterator[Work]) -> Iterator[Work]:
     yield first
-    for row in rows:
-        yield row
+    for work in works:
+        yield work
         if time.perf_counter() > end:
             return
 
 
+def _count(work: Work, tally: Tally) -> None:
+    if work.error is not None:
+        tally.add_bad(work.error)
+    elif work.reward is not None:
+        tally.add(work.reward)
+        if work.scores:
+            tally.add_reused(work.reward, work.scores)
+
+
+def _numbers(packed: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(packed) // 8}Q", packed)
+
+
 def _row(number: bytes, data: bytes) -> RawRow:
     return RawRow(int.from_bytes(number, "little"), data)
-
-
-def id_hash(identity: str) -> bytes:
-    """Return 8 bytes that stand for an id when duplicates are looked for."""
-    return hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=8).digest()
 
 
 def _largest(values: Iterator[float | None]) -> float | None:
@@ -396,22 +373,3 @@ def _reference_reader(spec: Spec) -> str | None:
         if "task.reference" in (entry.card.reads or ()):
             return entry.use
     return None
-
-
-def ledger_line(
-    trajectory: Trajectory, reward: Reward, source: int, row: int, digest: str
-) -> bytes:
-    """Return the ledger's line for one trajectory."""
-    head = {
-        "schema_version": SCHEMA_VERSION,
-        "id": trajectory.id,
-        "task": trajectory.task.id,
-        "group": trajectory.group,
-        "domain": trajectory.task.domain,
-        "source": source,
-        "row": row,
-        "digest": digest,
-        "status": trajectory.status,
-        "steps": len(trajectory.steps),
-    }
-    return b'%s,"reward":%s}\n' % (dump_json(head)[:-1], write_record(reward))

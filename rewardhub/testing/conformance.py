@@ -213,7 +213,7 @@ class WriterContract:
 
 def ledger_rows() -> list[dict[str, Any]]:
     """Return ledger rows as JSON values: a scored one, a gated one, an unscored one."""
-    from rewardhub.engine.worker import ledger_line
+    from rewardhub.engine.rows import ledger_line
 
     spec = SpecInfo("sample", "1", "0" * 32)
     given = Score.of(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rewardhub.engine.index import RowIndex, head_of
-from rewardhub.engine.worker import id_hash
+from rewardhub.engine.rows import id_hash
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from rewardhub.contracts import Grader, GroupGrader, Verdict
-from rewardhub.engine.rows import Cell, reusable, row_digest
-from rewardhub.engine.worker import ledger_line
+from rewardhub.engine.rows import Cell, ledger_line, reusable, row_digest
 from rewardhub.host import GraderCard, registry_of
 from rewardhub.records import Part, Reward, Score, Trajectory
 from rewardhub.spec import Spec, load

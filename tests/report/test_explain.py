@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rewardhub.engine.worker import ledger_line
+from rewardhub.engine.rows import ledger_line
 from rewardhub.errors import LedgerError
 from rewardhub.host import registry_of
 from rewardhub.records import (

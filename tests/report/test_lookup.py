@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rewardhub.engine.worker import ledger_line
+from rewardhub.engine.rows import ledger_line
 from rewardhub.errors import UsageError
 from rewardhub.records import Reward, Step, Task, Trajectory
 from rewardhub.report.lookup import find_line, open_run
