@@ -11,7 +11,7 @@ from reference_pages.sources import class_source, field_table
 from rewardhub.builtin.formats import MAX_ROW_BYTES
 from rewardhub.builtin.formats.columns import OPEN_FIELDS, PLACES
 from rewardhub.engine import folder
-from rewardhub.engine.worker import ledger_line
+from rewardhub.engine.rows import ledger_line
 from rewardhub.host import ReaderCard, WriterCard
 from rewardhub.records import Reward, SpecInfo
 from rewardhub.testing import make_trajectory
