@@ -24,6 +24,9 @@ if TYPE_CHECKING:
         Options,
         Outcome,
         Policy,
+        Preload,
+        Program,
+        ProgramEndedError,
         RawRow,
         Reader,
         ReadOptions,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
         Verdict,
         Workers,
         Writer,
+        waiting,
     )
     from rewardhub.engine import Cache, Engine, RewardSource
     from rewardhub.errors import (
@@ -120,6 +124,9 @@ __all__ = [
     "Policy",
     "PolicyCard",
     "PolicyInfo",
+    "Preload",
+    "Program",
+    "ProgramEndedError",
     "RawRow",
     "ReadOptions",
     "Reader",
@@ -171,6 +178,7 @@ __all__ = [
     "score",
     "score_all",
     "split_steps",
+    "waiting",
 ]
 
 _HOMES = ("errors", "records", "text", "expression", "contracts", "host", "engine", "spec")

@@ -17,9 +17,6 @@ class RemoteSandbox(Options, Sandbox):
     def run(self, job: Job) -> Outcome:
         raise InfrastructureError(f"{self.address} does not answer")  # send the job there
 
-    async def arun(self, job: Job) -> Outcome:
-        return self.run(job)
-
 
 @hookimpl
 def rewardhub_sandboxes() -> Iterator[SandboxCard]:

@@ -11,20 +11,26 @@ from rewardhub.contracts.grader import (
     Verdict,
 )
 from rewardhub.contracts.limits import Limits
+from rewardhub.contracts.resource import Resource
 from rewardhub.contracts.resources import (
     KINDS,
-    Job,
     Judge,
     JudgeReply,
     Model,
-    Outcome,
-    Resource,
-    Sandbox,
     Usage,
     Workers,
 )
+from rewardhub.contracts.sandbox import (
+    Job,
+    Outcome,
+    Preload,
+    Program,
+    ProgramEndedError,
+    Sandbox,
+)
 from rewardhub.contracts.signature import Signature, read_signature
 from rewardhub.contracts.view import DEFAULT_READS, narrower, tree_of, values_of, view_of
+from rewardhub.contracts.waiting import waiting
 
 __all__ = [
     "DEFAULT_READS",
@@ -42,6 +48,9 @@ __all__ = [
     "Options",
     "Outcome",
     "Policy",
+    "Preload",
+    "Program",
+    "ProgramEndedError",
     "RawRow",
     "ReadOptions",
     "Reader",
@@ -58,4 +67,5 @@ __all__ = [
     "tree_of",
     "values_of",
     "view_of",
+    "waiting",
 ]

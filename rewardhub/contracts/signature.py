@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rewardhub.contracts.grader import Options, method_of
-from rewardhub.contracts.resources import KINDS, Resource, Workers
+from rewardhub.contracts.resource import Resource
+from rewardhub.contracts.resources import KINDS, Workers
 from rewardhub.errors import GraderDefinitionError
 
 Shape = Literal["grade", "grade_batch", "grade_group"]

@@ -8,12 +8,12 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from rewardhub.contracts import Resource
-from rewardhub.engine.patience import turn
+from rewardhub.contracts import Outcome as ProgramOutcome
+from rewardhub.contracts import Program, Resource, waiting
 from rewardhub.errors import InfrastructureError
 from rewardhub.spec.model import ResourceEntry
 
-_CALLS = ("run", "arun", "ask", "forward")
+_CALLS = ("start", "run", "arun", "ask", "forward")
 
 
 class Meter:
@@ -55,18 +55,32 @@ class Meter:
 
     def run(self, call: Callable[[], Any]) -> Any:
         """Return ``call()`` once its turn has come."""
-        with turn():
-            time.sleep(self.admit())
-            if self._slots is not None:
-                self._slots.acquire()
+        self._take()
         try:
             return call()
         finally:
             self._let_go()
 
+    def start(self, call: Callable[[], tuple[Program, ...]]) -> tuple[Program, ...]:
+        """Return the programs of ``call()`` once their turn has come; it ends when all have."""
+        self._take()
+        try:
+            programs = call()
+        except BaseException:
+            self._let_go()
+            raise
+        running = Countdown(len(programs), self._let_go)
+        return tuple(_Counted(program, running.step) for program in programs)
+
+    def _take(self) -> None:
+        with waiting():
+            time.sleep(self.admit())
+            if self._slots is not None:
+                self._slots.acquire()
+
     async def arun(self, call: Callable[[], Awaitable[Any]]) -> Any:
         """Return ``await call()`` once its turn has come."""
-        with turn():
+        with waiting():
             await asyncio.sleep(self.admit())
             while self._slots is not None and not self._slots.acquire(blocking=False):
                 await asyncio.sleep(0.005)
@@ -78,6 +92,51 @@ class Meter:
     def _let_go(self) -> None:
         if self._slots is not None:
             self._slots.release()
+
+
+class Countdown:
+    """Calls ``last`` after ``count`` steps, from whatever thread the last one comes."""
+
+    def __init__(self, count: int, last: Callable[[], None]) -> None:
+        self._left = count
+        self._last = last
+        self._lock = threading.Lock()
+
+    def step(self) -> None:
+        """One more is done."""
+        with self._lock:
+            self._left -= 1
+            done = self._left == 0
+        if done:
+            self._last()
+
+
+class _Counted(Program):
+    """A program whose turn lasts until it has ended."""
+
+    def __init__(self, inner: Program, ended: Callable[[], None]) -> None:
+        self._inner = inner
+        self._ended: Callable[[], None] | None = ended
+
+    def send(self, message: bytes) -> None:
+        self._inner.send(message)
+
+    def receive(self) -> bytes:
+        return self._inner.receive()
+
+    def finish(self) -> ProgramOutcome:
+        return self._end(self._inner.finish)
+
+    def kill(self) -> ProgramOutcome:
+        return self._end(self._inner.kill)
+
+    def _end(self, end: Callable[[], ProgramOutcome]) -> ProgramOutcome:
+        try:
+            return end()
+        finally:
+            ended, self._ended = self._ended, None
+            if ended is not None:
+                ended()
 
 
 def metered(entry: ResourceEntry) -> Resource:
@@ -104,7 +163,9 @@ def _metered_call(name: str, meter: Meter) -> Callable[..., Any]:
 
         return acall
 
+    take_turn = meter.start if name == "start" else meter.run
+
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return meter.run(lambda: getattr(self._inner, name)(*args, **kwargs))
+        return take_turn(lambda: getattr(self._inner, name)(*args, **kwargs))
 
     return call

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import ParamSpec, TypeVar, cast
 
+from rewardhub.contracts.waiting import CLOCK
 from rewardhub.errors import LimitError
 
 P = ParamSpec("P")
@@ -20,71 +21,59 @@ T = TypeVar("T")
 
 
 class _Clock:
-    """A running `asyncio.Timeout` that can be held. Lives on its loop."""
+    """A running `asyncio.Timeout` that can be held."""
 
     def __init__(self, limit: asyncio.Timeout) -> None:
-        self.loop = asyncio.get_running_loop()
+        self._loop = asyncio.get_running_loop()
         self._limit = limit
         self._holders = 0
         self._left: float | None = None
 
     def hold(self) -> None:
+        self._call(self._hold)
+
+    def go_on(self) -> None:
+        self._call(self._go_on)
+
+    def _call(self, method: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(method)
+
+    def _hold(self) -> None:
         self._holders += 1
         when = self._limit.when()
         if when is not None:
-            self._left = when - self.loop.time()
+            self._left = when - self._loop.time()
             self._reschedule(None)
 
-    def go_on(self) -> None:
+    def _go_on(self) -> None:
         self._holders -= 1
         if not self._holders and self._left is not None:
-            self._reschedule(self.loop.time() + self._left)
+            self._reschedule(self._loop.time() + self._left)
 
     def _reschedule(self, when: float | None) -> None:
         with suppress(RuntimeError):  # the work is over, or out of time already
             self._limit.reschedule(when)
 
 
-_CLOCK: contextvars.ContextVar[_Clock | None] = contextvars.ContextVar("clock", default=None)
-
-
 async def patiently(work: Awaitable[T], seconds: float | None) -> T:
     """Return what ``work`` comes to.
 
     Raises:
-        LimitError: after ``seconds`` of wall time, waiting for a `turn` not counted; None: never.
+        LimitError: after ``seconds`` of wall time, without what it spent `waiting`; None: never.
     """
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
-            token = _CLOCK.set(_Clock(limit))
+            token = CLOCK.set(_Clock(limit))
             try:
                 return await work
             finally:
-                _CLOCK.reset(token)
+                CLOCK.reset(token)
     except TimeoutError:
         if not limit.expired():
             raise
         raise LimitError("wall", f"took longer than {seconds:g} s") from None
-
-
-@contextmanager
-def turn() -> Generator[None]:
-    """Hold the clock of the work that runs here, on the loop or in a thread, while inside."""
-    clock = _CLOCK.get()
-    if clock is None:
-        yield
-        return
-    _call(clock, clock.hold)
-    try:
-        yield
-    finally:
-        _call(clock, clock.go_on)
-
-
-def _call(clock: _Clock, method: Callable[[], None]) -> None:
-    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-        clock.loop.call_soon_threadsafe(method)
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -11,7 +11,17 @@ from typing import Any
 
 import pytest
 
-from rewardhub.contracts import Grader, Job, Judge, JudgeReply, Model, Options, Outcome, Sandbox
+from rewardhub.contracts import (
+    Grader,
+    Job,
+    Judge,
+    JudgeReply,
+    Model,
+    Options,
+    Outcome,
+    Program,
+    Sandbox,
+)
 from rewardhub.engine import Engine
 from rewardhub.engine.metering import Meter, metered
 from rewardhub.errors import InfrastructureError
@@ -117,6 +127,50 @@ def test_no_more_calls_at_a_time_than_allowed_from_coroutines() -> None:
 
     assert [reply.data for reply in asyncio.run(ask_all())] == list(range(16))
     assert (CROWD.calls, CROWD.most) == (16, 2)
+
+
+class Idle(Program):
+    def send(self, message: bytes) -> None:
+        del message
+
+    def receive(self) -> bytes:
+        return b"here"
+
+    def finish(self) -> Outcome:
+        return Outcome(status="ok")
+
+    def kill(self) -> Outcome:
+        return Outcome(status="killed")
+
+
+class Talking(Options, Sandbox):
+    def start(self, *jobs: Job) -> tuple[Program, ...]:
+        return tuple(Idle() for _ in jobs)
+
+
+def test_a_program_keeps_its_place_until_it_and_its_partners_have_ended() -> None:
+    box: Any = metered(_entry(Talking(), max_concurrency=1))
+    first, second = box.start(Job(), Job())
+    first.send(b"")
+    assert first.receive() == b"here"
+    later = threading.Thread(target=box.run, args=(Job(),))
+    later.start()
+    assert (first.finish().status, first.kill().status) == ("ok", "killed")
+    later.join(0.2)
+    assert later.is_alive()
+    second.kill()
+    later.join(30)
+    assert not later.is_alive()
+
+
+def test_programs_that_cannot_start_give_their_place_back() -> None:
+    class Broken(Options, Sandbox):
+        pass
+
+    box: Any = metered(_entry(Broken(), max_concurrency=1))
+    for _ in range(3):
+        with pytest.raises(InfrastructureError, match="whole programs only"):
+            box.start(Job())
 
 
 def test_a_call_that_raises_gives_its_place_back() -> None:

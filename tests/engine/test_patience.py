@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from rewardhub.engine.patience import in_thread, patiently, turn
+from rewardhub.contracts import waiting
+from rewardhub.engine.patience import in_thread, patiently
 from rewardhub.errors import LimitError
 
 
@@ -34,18 +35,18 @@ def test_a_timeout_of_the_work_itself_is_no_limit() -> None:
         asyncio.run(patiently(work(), 60))
 
 
-def test_the_clock_stands_still_in_a_turn() -> None:
+def test_the_clock_stands_still_in_a_waiting() -> None:
     async def work() -> str:
-        with turn():
+        with waiting():
             await asyncio.sleep(0.7)
         return "done"
 
     assert asyncio.run(patiently(work(), 0.5)) == "done"
 
 
-def test_the_clock_goes_on_after_a_turn() -> None:
+def test_the_clock_goes_on_after_a_waiting() -> None:
     async def work() -> None:
-        with turn():
+        with waiting():
             await asyncio.sleep(0.01)
         await asyncio.sleep(600)
 
@@ -55,7 +56,7 @@ def test_the_clock_goes_on_after_a_turn() -> None:
 
 def test_the_clock_stands_still_until_the_last_turn_of_several_is_over() -> None:
     async def wait(seconds: float) -> None:
-        with turn():
+        with waiting():
             await asyncio.sleep(seconds)
 
     async def work() -> str:
@@ -67,7 +68,7 @@ def test_the_clock_stands_still_until_the_last_turn_of_several_is_over() -> None
 
 def test_the_clock_stands_still_in_a_turn_of_a_thread() -> None:
     def work() -> str:
-        with turn():
+        with waiting():
             time.sleep(0.7)
         return "done"
 
@@ -75,7 +76,7 @@ def test_the_clock_stands_still_in_a_turn_of_a_thread() -> None:
 
 
 def test_a_turn_outside_of_all_work_holds_nothing() -> None:
-    with turn():
+    with waiting():
         pass
 
 
