@@ -82,7 +82,7 @@ def _keys(piece: type[BaseModel]) -> str:
         key = field.alias or name
         told: dict[str, Any] = schema["properties"][key]
         kind = LINKS.get(key) or type_of(_without_null(told), schema.get("$defs", {}))
-        rows.append((code(key), kind, _default(told, key, piece), field.description or ""))
+        rows.append((code(key), kind, _default(told, key, piece), told.get("description", "")))
     return table(("Key", "Value", "Default", "Meaning"), rows)
 
 

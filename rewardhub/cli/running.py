@@ -16,6 +16,7 @@ from rewardhub.engine.engine import Engine
 from rewardhub.engine.folder import Plan, RunFolder
 from rewardhub.engine.run import Outcome, Run
 from rewardhub.engine.tally import Tally
+from rewardhub.engine.workers.launch import Launcher
 from rewardhub.errors import RowError
 from rewardhub.records import digest_of
 from rewardhub.report import RunSummary, show_summary
@@ -34,12 +35,14 @@ class How:
         cache: whether dear Scores are kept for other runs.
         ordered: keep the order of the inputs.
         strict: end at the first bad row.
+        launcher: starts the worker processes.
     """
 
     workers: int | None = None
     cache: bool = True
     ordered: bool = True
     strict: bool = False
+    launcher: Launcher | None = None
 
 
 def carry_out(
@@ -85,6 +88,7 @@ def _execute(
         workers=how.workers,
         cache=how.cache,
         isolate=True,
+        launcher=how.launcher,
     )
     files = [each.path for each in plan.inputs]
     with engine, ProgressView(files, quiet=session.quiet) as view:

@@ -25,6 +25,7 @@ from rewardhub.cli.output import output_for
 from rewardhub.cli.running import How, carry_out, default_folder
 from rewardhub.cli.session import Session, command, command_app
 from rewardhub.contracts import ReadOptions
+from rewardhub.engine.ahead import workers_ahead
 from rewardhub.engine.folder import Input, Plan
 from rewardhub.errors import UsageError
 from rewardhub.spec import load
@@ -56,13 +57,17 @@ def score(
     if session.as_json and str(out) == "-":
         raise UsageError("`--json` and `--out -` both write to stdout: choose one.")
     columns = read_mapping(mapping or ())
-    spec = load(reward, session.registry)
-    inputs = _inputs(session, files, reader, columns)
-    output = output_for(out, session.registry, files)
-    plan = Plan(reward=spec, inputs=inputs, mapping=columns)
-    how = How(workers=workers, cache=not no_cache, ordered=not unordered, strict=strict)
-    folder = run or default_folder(spec, reward, files)
-    return carry_out(session, plan, folder, output, how)
+    with workers_ahead() as launcher:
+        spec = load(reward, session.registry)
+        inputs = _inputs(session, files, reader, columns)
+        output = output_for(out, session.registry, files)
+        plan = Plan(reward=spec, inputs=inputs, mapping=columns)
+        how = How(
+            workers=workers, cache=not no_cache, ordered=not unordered, strict=strict,
+            launcher=launcher,
+        )  # fmt: skip
+        folder = run or default_folder(spec, reward, files)
+        return carry_out(session, plan, folder, output, how)
 
 
 def _inputs(

@@ -50,12 +50,11 @@ class Course:
         standings = self.standings
         for stage in self.spec.stages[len(self.results) :]:
             complete = True
-            for entry in stage.entries:
-                if entry.id not in standings:
-                    free = entry.when is None and stage.combine != "cascade"
+            for entry, name, free in stage.order:
+                if name not in standings:
                     if free or self._may_run(stage, entry):
                         yield entry
-                    complete = complete and entry.id in standings
+                    complete = complete and name in standings
             if not complete:
                 return
             result = result_of(stage, standings)

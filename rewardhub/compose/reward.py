@@ -107,10 +107,17 @@ def _gated(
 
 def success_of(spec: Spec, standings: Mapping[str, Standing]) -> bool | None:
     """Return whether the attempt reached the goal; None if that reads a part without a value."""
-    if spec.success is None:
+    success = spec.success
+    if success is None:
         return None
-    values = values_for(spec, spec.success.names, standings)
-    return None if None in values.values() else bool(spec.success.evaluate(values))  # type: ignore[arg-type]
+    stages = spec.stage_of
+    values: dict[str, float] = {}
+    for name in success.names:
+        value = part_value(stages[name], standings[name])
+        if value is None:
+            return None
+        values[name] = value
+    return bool(success.evaluate(values))
 
 
 def values_for(
@@ -125,14 +132,11 @@ def _parts(
     spec: Spec, standings: Mapping[str, Standing], contributions: Mapping[str, float | None]
 ) -> tuple[Part, ...]:
     parts: list[Part] = []
-    for stage in spec.stages:
-        for entry in stage.entries:
-            name = entry.id
-            standing = standings.get(name)
-            contribution = contributions.get(name)
-            if type(standing) is Score:
-                parts.append(Part(name, stage.name, entry.weight, standing, contribution))
-                continue
-            reason = standing.reason if type(standing) is Skipped else "not reached"
-            parts.append(Part(name, stage.name, entry.weight, None, contribution, reason))
+    for name, stage, weight in spec.places:
+        standing = standings.get(name)
+        if type(standing) is Score:
+            parts.append(Part(name, stage, weight, standing, contributions.get(name)))
+            continue
+        reason = standing.reason if type(standing) is Skipped else "not reached"
+        parts.append(Part(name, stage, weight, None, contributions.get(name), reason))
     return tuple(parts)

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
+from rewardhub.contracts.described import Described
 from rewardhub.errors import GraderDefinitionError
 from rewardhub.records import Score, Trajectory
 
@@ -39,10 +40,11 @@ def _own_annotations(cls: type[Any]) -> Mapping[str, Any]:
         return inspect.get_annotations(cls)
 
 
-class Options(BaseModel):
+class Options(Described):
     """Fields are options: checked before a run, and part of a grader's identity."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    # Every command makes every class of every pack, and uses few of them.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse options whose names pydantic or the contract already use."""

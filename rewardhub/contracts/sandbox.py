@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -203,6 +202,8 @@ class Sandbox(Resource):
 
     async def arun(self, job: Job) -> Outcome:
         """Run ``job`` without blocking the loop; otherwise as `run`."""
+        import asyncio
+
         return await asyncio.to_thread(self.run, job)
 
     def alone(self) -> AbstractContextManager[None]:

@@ -50,7 +50,9 @@ class Slot:
     @property
     def entered(self) -> bool:
         """Whether it is known of every row what it is."""
-        return self.block is not None or all(cell.entered for cell in self.cells)
+        if self.block is not None:
+            return True
+        return self._cells is not None and all(cell.entered for cell in self._cells)
 
     @property
     def cells(self) -> list[Cell]:
@@ -100,19 +102,26 @@ class Chunks:
             rows: list[RawRow] = []
             size = 0
             most = self._rows()
-            for row in reader.rows(each.path):
-                if self._index.any_done and self._index.is_done(source, row.number):
-                    self.bytes_read += len(row.data)
-                    continue
+            for row in self._undone(source, reader.rows(each.path)):
                 rows.append(row)
                 size += len(row.data)
-                if len(rows) >= most or size >= CHUNK_BYTES:
+                if size >= CHUNK_BYTES or len(rows) >= most:
                     self.bytes_read += size
                     yield Slot(source, rows, size)
                     rows, size, most = [], 0, self._rows()
             self.bytes_read += size
             if rows:
                 yield Slot(source, rows, size)
+
+    def _undone(self, source: int, rows: Iterator[RawRow]) -> Iterator[RawRow]:
+        return self._not_done(source, rows) if self._index.any_done else rows
+
+    def _not_done(self, source: int, rows: Iterator[RawRow]) -> Iterator[RawRow]:
+        for row in rows:
+            if self._index.is_done(source, row.number):
+                self.bytes_read += len(row.data)
+            else:
+                yield row
 
     def _rows(self) -> int:
         if not self._row_seconds:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rewardhub.compose import Course
+from rewardhub.engine.ahead import PRELOAD
 from rewardhub.engine.cache import Cache
 from rewardhub.engine.dispatch import Dispatch, PoolWorkers
 from rewardhub.engine.grade import Runner
@@ -32,6 +33,7 @@ from rewardhub.engine.groups import Groups, Member
 from rewardhub.engine.resources import SharedResources
 from rewardhub.engine.worker import manifest_of
 from rewardhub.engine.workers import WorkerPool
+from rewardhub.engine.workers.launch import Launcher
 from rewardhub.errors import UsageError
 from rewardhub.host import Registry, discover
 from rewardhub.records import Reward, Score, Trajectory
@@ -63,6 +65,7 @@ class Engine:
         workers: how many worker processes may run; the default is one for each core, at most 8.
         cache: where dear Scores are kept; True for the user's cache folder.
         isolate: grade nothing in this process, so that no grader can take it down.
+        launcher: starts the worker processes, if `workers_ahead` has begun to.
 
     Raises:
         SpecError: with every mistake of the reward file.
@@ -76,6 +79,7 @@ class Engine:
         workers: int | None = None,
         cache: Cache | bool = False,
         isolate: bool = False,
+        launcher: Launcher | None = None,
     ) -> None:
         self.registry = discover() if registry is None else registry
         loaded = isinstance(reward, Spec | Route)
@@ -87,6 +91,7 @@ class Engine:
         self._here: GradeHere = nowhere if isolate else inline
         self._lock = threading.RLock()
         self._pool: WorkerPool | None = None
+        self._launcher = launcher
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._opened = False
@@ -316,7 +321,7 @@ class Engine:
                 described = manifest_of(manifest, self.reward.raw, self.cache)
                 self._pool = WorkerPool(
                     self.workers, target="rewardhub.engine.worker:serve", manifest=described,
-                    preload=("rewardhub.engine.worker",),
+                    preload=PRELOAD, launcher=self._launcher,
                 )  # fmt: skip
             return self._pool
 

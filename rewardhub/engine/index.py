@@ -14,6 +14,8 @@ from typing_extensions import TypedDict
 
 _ROW_BITS = 40
 _INSERT = "INSERT OR IGNORE INTO seen VALUES (?)"
+_INSERT_ALL = "INSERT OR IGNORE INTO seen SELECT value FROM json_each(?)"
+_CACHE_KIB = 16_000
 
 
 class RowHead(TypedDict):
@@ -40,7 +42,8 @@ class RowIndex:
 
     def __init__(self) -> None:
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        for pragma in ("journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+        settings = ("journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE")
+        for pragma in (*settings, f"cache_size=-{_CACHE_KIB}"):
             self._database.execute(f"PRAGMA {pragma}")
         self._database.execute("CREATE TABLE seen (id INTEGER PRIMARY KEY)")
         self._database.execute("CREATE TABLE done (row INTEGER PRIMARY KEY)")
@@ -69,7 +72,8 @@ class RowIndex:
         keys = struct.unpack(f"<{len(hashes) // 8}q", hashes)
         before = self._database.total_changes
         self._database.execute("BEGIN")
-        self._database.executemany(_INSERT, zip(keys))
+        # One statement for all of them: half the time of one for each.
+        self._database.execute(_INSERT_ALL, (str(list(keys)),))
         all_new = self._database.total_changes - before == len(keys)
         self._database.execute("COMMIT" if all_new else "ROLLBACK")
         return all_new

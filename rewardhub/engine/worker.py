@@ -37,6 +37,10 @@ from rewardhub.spec import load
 from rewardhub.spec.model import RewardSpec, Spec
 from rewardhub.text import DEFAULT_FACTS, TemplateFacts
 
+YOUNG_OBJECTS = 50_000
+"""The collector looks for cycles after this many new objects: a chunk of rows makes some ten
+thousand, and none of them is in a cycle."""
+
 SLICE_SECONDS = 0.2
 """The limits of a chunk start anew at a row's end, at most this often."""
 
@@ -74,6 +78,7 @@ def serve(manifest: bytes, control: Control) -> Handler:
     graders.open({"inline", "process"})
     readers = {name: each.card for name, each in registry.all(ReaderCard).items()}
     gc.freeze()  # all that is there by now stays: the collector need not look at it again
+    gc.set_threshold(YOUNG_OBJECTS)
     return Handler(graders, readers, cache, control)
 
 

@@ -161,9 +161,11 @@ def _same(node: Comparison, text: str) -> _Condition:
 
     def same(values: Values) -> bool:
         one, other = left(values), right(values)
+        if one == other:
+            return True
         if isinstance(one, (float, int)) and isinstance(other, (float, int)):
             return abs(_checked(one - other, text, node.position)) <= TOLERANCE
-        return one == other
+        return False
 
     return same
 

@@ -122,6 +122,14 @@ class Stage:
     line: int | None = None
 
     @cached_property
+    def order(self) -> tuple[tuple[Entry, str, bool], ...]:
+        """Each entry, its id, and whether it runs whatever becomes of the others."""
+        cascade = self.combine == "cascade"
+        return tuple(
+            (entry, entry.id, entry.when is None and not cascade) for entry in self.entries
+        )
+
+    @cached_property
     def is_single(self) -> bool:
         """Whether the stage's value is just the value of its only part."""
         return len(self.entries) == 1 and self.combine == "mean" and self.steps is None
@@ -174,6 +182,13 @@ class Spec:
     def stage_of(self) -> Mapping[str, Stage]:
         """Part id -> its stage."""
         return {entry.id: stage for stage in self.stages for entry in stage.entries}
+
+    @cached_property
+    def places(self) -> tuple[tuple[str, str, float], ...]:
+        """Id, stage and weight of each part, in order."""
+        return tuple(
+            (entry.id, stage.name, entry.weight) for stage in self.stages for entry in stage.entries
+        )
 
     @cached_property
     def digest(self) -> str:

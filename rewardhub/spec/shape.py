@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from rewardhub.contracts.described import Described
 from rewardhub.spec.model import Combine, Credit, StepsRule
 
 
-class Shape(BaseModel):
+class Shape(Described):
     """The base of every piece: unknown keys are refused, and nothing is converted."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class TrainingShape(Shape):
@@ -54,12 +53,10 @@ class LimitsShape(Shape):
     """Resident memory of the process and its descendants, in MiB."""
 
 
-class ResourceShape(BaseModel):
+class ResourceShape(Described):
     """Something that graders share. Its options stand beside `use`."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="allow", strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
     use: str
     """The name of a sandbox, a judge or a model."""

@@ -97,6 +97,10 @@ class Worker:
 class Launcher(Protocol):
     """Starts and ends workers. Usable from any thread."""
 
+    def prepare(self) -> None:
+        """Begin what the first start needs, without waiting for it."""
+        ...
+
     def start(self) -> Worker:
         """Start a worker that has not been told its target yet.
 
@@ -129,6 +133,12 @@ class NurseryLauncher:
         self._token = uuid.uuid4().hex
         self._lock = threading.Lock()
         self._nursery: _NurseryProcess | None = None
+
+    def prepare(self) -> None:
+        """Start the nursery; what goes wrong is told by `start`."""
+        with self._lock, suppress(OSError):
+            if self._nursery is None:
+                self._nursery = _NurseryProcess(self._path, self._preload, self._token)
 
     def start(self) -> Worker:
         """Fork a worker."""
@@ -185,7 +195,11 @@ class NurseryLauncher:
     def _fork_once(self, descriptors: tuple[int, ...]) -> tuple[subprocess.Popen[bytes], int]:
         if self._nursery is None:
             self._nursery = _NurseryProcess(self._path, self._preload, self._token)
-        answer = self._nursery.ask({}, *descriptors)
+        try:
+            answer = self._nursery.ask({}, *descriptors)
+        except WorkerStartError:
+            self._nursery = None
+            raise
         if "refused" in answer:
             raise WorkerStartError(
                 f"This machine refuses another process ({answer['refused']}): use fewer workers."
@@ -204,29 +218,41 @@ class NurseryLauncher:
 class _NurseryProcess:
     def __init__(self, path: list[str], preload: tuple[str, ...], token: str) -> None:
         self._requests, theirs = socket.socketpair()
+        self._preload = preload
+        self._ready = False
         start = {"path": path, "preload": preload}
-        with theirs, tempfile.TemporaryFile() as output:
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115  # open until it is ready
+        with theirs:
+            number = self._output.fileno()
             try:
-                self.process = _boot("nursery", start, theirs, output=output.fileno(), token=token)
+                self.process = _boot("nursery", start, theirs, output=number, token=token)
             except BaseException:
+                self._output.close()
                 self._requests.close()
                 raise
-            self._requests.settimeout(_PRELOAD_SECONDS)
+
+    def _await(self) -> None:
+        """Wait until it has imported what it must."""
+        self._requests.settimeout(_PRELOAD_SECONDS)
+        with self._output:
             try:
                 refused = self._answer().get("refused", "")
             except (OSError, EOFError) as error:
-                output.seek(0)
-                refused = output.read().decode("utf-8", "replace") or f"it ended: {error}"
+                self._output.seek(0)
+                refused = self._output.read().decode("utf-8", "replace") or f"it ended: {error}"
         if refused:
             self.process.kill()
             self.close(seconds=10.0)
             raise WorkerStartError(
-                f"No worker can be started, because importing {', '.join(preload)} failed in a "
-                f"new process: {last_line(refused)}\n{refused}"
+                f"No worker can be started, because importing {', '.join(self._preload)} failed in "
+                f"a new process: {last_line(refused)}\n{refused}"
             )
         self._requests.settimeout(_REQUEST_SECONDS)
+        self._ready = True
 
     def ask(self, request: dict[str, Any], *descriptors: int) -> dict[str, Any]:
+        if not self._ready:
+            self._await()
         message = json.dumps(request).encode()
         if descriptors:
             socket.send_fds(self._requests, [message], descriptors)
@@ -237,6 +263,7 @@ class _NurseryProcess:
     def close(self, *, seconds: float) -> bool:
         """Hang up, and return whether the nursery ended of it in time."""
         self._requests.close()
+        self._output.close()
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -260,6 +287,9 @@ class DirectLauncher:
     def __init__(self) -> None:
         self._path = _search_path()
         self._processes = watch.this_machine()
+
+    def prepare(self) -> None:
+        """Nothing is shared between workers."""
 
     def start(self) -> Worker:
         """Start a worker with a new interpreter."""

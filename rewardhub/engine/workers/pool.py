@@ -11,7 +11,7 @@ from typing import Self
 
 from rewardhub.contracts.limits import Limits
 from rewardhub.engine.workers.frames import LARGEST
-from rewardhub.engine.workers.launch import launcher_here
+from rewardhub.engine.workers.launch import Launcher, launcher_here
 from rewardhub.engine.workers.result import Result, WorkerStartError
 from rewardhub.engine.workers.schedule import Job, Schedule
 from rewardhub.engine.workers.slot import Reference, Slot, Stopped
@@ -39,6 +39,7 @@ class WorkerPool:
         preload: modules to import once for all workers, where processes can be forked. They must
             not start Python threads.
         start_seconds: how long a worker may take to call the target.
+        launcher: starts the workers, and has been prepared to; closed with the pool.
 
     Raises:
         UsageError: if size or target cannot be.
@@ -52,6 +53,7 @@ class WorkerPool:
         manifest: bytes,
         preload: tuple[str, ...] = ("rewardhub",),
         start_seconds: float = 120.0,
+        launcher: Launcher | None = None,
     ) -> None:
         if size < 1:
             raise UsageError(f"A pool needs at least 1 worker, and {size} were asked for.")
@@ -64,7 +66,7 @@ class WorkerPool:
         self._schedule = Schedule()
         self._stopping = threading.Event()
         self._deadline = 0.0
-        self._launcher = launcher_here(preload)
+        self._launcher = launcher_here(preload) if launcher is None else launcher
         reference = Reference()
         self._threads = [
             threading.Thread(
