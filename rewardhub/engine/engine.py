@@ -30,8 +30,8 @@ from rewardhub.engine.graders import (
     specs_of,
 )
 from rewardhub.engine.groups import Groups, Member
+from rewardhub.engine.manifest import manifest_of
 from rewardhub.engine.resources import SharedResources
-from rewardhub.engine.worker import manifest_of
 from rewardhub.engine.workers import WorkerPool
 from rewardhub.engine.workers.launch import Launcher
 from rewardhub.errors import UsageError
@@ -87,6 +87,7 @@ class Engine:
         self.workers = min(8, os.cpu_count() or 1) if workers is None else workers
         if self.workers < 1:
             raise UsageError(f"An engine has at least one worker, not {workers}.")
+        self._readers: set[str] = set()
         self.cache = (Cache() if cache else None) if isinstance(cache, bool) else cache
         self._here: GradeHere = nowhere if isolate else inline
         self._lock = threading.RLock()
@@ -318,12 +319,21 @@ class Engine:
                 manifest = self.registry.manifest
                 if not manifest.discover and not manifest.modules and not manifest.loose:
                     raise no_manifest()
-                described = manifest_of(manifest, self.reward.raw, self.cache)
+                described = manifest_of(self.registry, self.reward, self._readers, self.cache)
                 self._pool = WorkerPool(
                     self.workers, target="rewardhub.engine.worker:serve", manifest=described,
                     preload=PRELOAD, launcher=self._launcher,
                 )  # fmt: skip
             return self._pool
+
+    def expect(self, readers: Iterable[str]) -> None:
+        """Let workers know these readers; workers that were started without them are replaced."""
+        with self._lock:
+            new = set(readers) - self._readers
+            self._readers |= new
+            if new and self._pool is not None:
+                self._pool.close()
+                self._pool = None
 
     def submit(self, work: Any) -> Future[Any]:
         """Run a coroutine on the engine's loop."""

@@ -101,6 +101,7 @@ class Run:
         previous: Previous | None = None,
     ) -> None:
         self._engine = engine
+        engine.expect(each.reader for each in plan.inputs)
         self._plan = plan
         self._folder = folder
         self._ordered = ordered

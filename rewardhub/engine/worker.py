@@ -22,10 +22,11 @@ from rewardhub.engine.direct import Control, DirectWorkers
 from rewardhub.engine.grade import Escalate, Runner
 from rewardhub.engine.graders import GradeHere, Graders, course_of, spec_for, specs_of
 from rewardhub.engine.groups import member_key
+from rewardhub.engine.manifest import read_manifest
 from rewardhub.engine.rows import Work, id_hash, ledger_line, reusable, row_digest
 from rewardhub.engine.tally import Tally
 from rewardhub.errors import LimitError, RowError
-from rewardhub.host import Manifest, ReaderCard, from_manifest
+from rewardhub.host import ReaderCard
 from rewardhub.records import (
     Reward,
     Score,
@@ -45,35 +46,10 @@ SLICE_SECONDS = 0.2
 """The limits of a chunk start anew at a row's end, at most this often."""
 
 
-def manifest_of(registry: Manifest, source: Any, cache: Cache | None) -> bytes:
-    """Return what a worker needs to know: which plugins, which reward file, which cache."""
-    return wire.to_bytes(
-        {
-            "discover": registry.discover,
-            "block": registry.block,
-            "loose": registry.loose,
-            "modules": registry.modules,
-            "reward": source,
-            "cache": str(cache.path) if cache else None,
-        }
-    )
-
-
 def serve(manifest: bytes, control: Control) -> Handler:
     """Return the handler of a worker process; called once, when the worker starts."""
-    from pathlib import Path
-
-    fields = wire.from_bytes(manifest)
-    registry = from_manifest(
-        Manifest(
-            fields["discover"],
-            tuple(fields["block"]),
-            tuple(fields["loose"]),
-            tuple(fields["modules"]),
-        )
-    )
-    reward = load(fields["reward"], registry)
-    cache = Cache(Path(fields["cache"])) if fields["cache"] else None
+    registry, source, cache = read_manifest(manifest)
+    reward = load(source, registry)
     graders = Graders(reward)
     graders.open({"inline", "process"})
     readers = {name: each.card for name, each in registry.all(ReaderCard).items()}
