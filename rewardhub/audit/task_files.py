@@ -12,10 +12,10 @@ from pydantic_core import to_json
 
 from rewardhub.builtin.formats import reader_for
 from rewardhub.builtin.formats.columns import read_object
-from rewardhub.builtin.formats.readers import CompletionReader, NativeReader
+from rewardhub.builtin.formats.readers import NativeReader
 from rewardhub.contracts import RawRow, Reader, ReadOptions
 from rewardhub.errors import RecordError, RowError
-from rewardhub.host import Registry
+from rewardhub.host import ReaderCard, Registry
 from rewardhub.records import Step, Task, Trajectory, read_task
 
 _ROWS_TRIED = 20
@@ -68,7 +68,7 @@ def _reader(
         if row is not None and not mapping and _is_task(row):
             return _TaskReader()
         if row is not None and _only_asks(row, mapping):
-            return _PromptReader()
+            return _asking_reader(row, registry)
     return reader_for(path, registry, named=named, mapping=mapping).card.reader()
 
 
@@ -108,9 +108,30 @@ class _TaskReader(NativeReader):
             raise RowError(str(error)) from None
 
 
-class _PromptReader(CompletionReader):
-    """Reads rows with a ``prompt`` and no ``completion``."""
+class _AskingReader(Reader):
+    """Reads rows that ask something, as another reader would with an empty answer in them."""
+
+    def __init__(self, inner: Reader) -> None:
+        self._inner = inner
+
+    def rows(self, path: Path) -> Iterator[RawRow]:
+        return self._inner.rows(path)
+
+    def check(self, options: ReadOptions) -> None:
+        self._inner.check(options)
 
     def parse(self, row: RawRow, options: ReadOptions) -> Trajectory:
-        columns: dict[str, Any] = {**read_object(row), "completion": ""}
-        return super().parse(RawRow(row.number, to_json(columns)), options)
+        return self._inner.parse(RawRow(row.number, _with_answer(row)), options)
+
+
+def _asking_reader(row: RawRow, registry: Registry) -> Reader:
+    """Return who would read ``row`` if somebody had answered: the completion reader, or better."""
+    answered = _with_answer(row)
+    cards = [each.card for each in registry.all(ReaderCard).values()]
+    claiming = [card for card in cards if card.recognises(answered)]
+    return _AskingReader(max(claiming, key=lambda card: card.rank).reader())
+
+
+def _with_answer(row: RawRow) -> bytes:
+    columns: dict[str, Any] = {**read_object(row), "completion": ""}
+    return to_json(columns)

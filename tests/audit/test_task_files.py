@@ -5,8 +5,9 @@ import json
 import pytest
 
 from rewardhub.audit.task_files import read_tasks
+from rewardhub.contracts import Reader
 from rewardhub.errors import UsageError
-from rewardhub.host import registry_of
+from rewardhub.host import ReaderCard, registry_of
 from rewardhub.records import Message, Step, Task, Trajectory
 
 REGISTRY = registry_of()
@@ -76,3 +77,29 @@ def test_refuses_rows_that_nothing_can_read(read):
 def test_refuses_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UsageError, match="does not exist"):
         list(read_tasks(tmp_path / "no.jsonl", REGISTRY, mapping={}))
+
+
+class LabelledReader(Reader):
+    """Reads `prompt` and `completion`, and knows what `label` is."""
+
+    def rows(self, path):
+        return registry_of().get(ReaderCard, "completion").card.reader().rows(path)
+
+    def parse(self, row, options):
+        columns = json.loads(row.data)
+        task = Task(checks={"label": columns["label"]})
+        return Trajectory(id=str(row.number), task=task, steps=(Step(text=columns["completion"]),))
+
+
+def test_rows_that_only_ask_go_to_the_reader_that_knows_their_columns(tmp_path):
+    card = ReaderCard(
+        name="labelled",
+        reader=LabelledReader,
+        recognises=lambda head: b'"label"' in head and b'"completion"' in head,
+        rank=1,
+        description="rows with a label",
+    )
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"prompt": "a", "label": 1}\n')
+    (found,) = read_tasks(path, registry_of(card), mapping={})
+    assert dict(found.task.checks) == {"label": 1}
