@@ -15,6 +15,7 @@ from typing import Any
 from rewardhub.errors import SpecError, UnknownNameError, did_you_mean
 from rewardhub.host import Registry, SpecCard
 from rewardhub.spec.marks import Mark, Mistakes, Node, shown
+from rewardhub.spec.openai_graders import as_spec, is_openai_grader
 from rewardhub.spec.source import node_of, read_yaml
 
 FORMAT = 1
@@ -27,7 +28,7 @@ def read_source(source: Source, registry: Registry, mistakes: Mistakes) -> Node:
     """Return a reward file with all that it extends merged in.
 
     Args:
-        source: a file, the name of a shipped spec, or a mapping.
+        source: a file (also an OpenAI grader's JSON), the name of a shipped spec, or a mapping.
         registry: knows the shipped specs.
         mistakes: takes what is wrong without keeping the rest from being read.
 
@@ -37,7 +38,12 @@ def read_source(source: Source, registry: Registry, mistakes: Mistakes) -> Node:
     if isinstance(source, Mapping):
         return with_parent(node_of(source), Path(), (), registry, mistakes)
     path = path_of(source, registry, Path())
-    return with_parent(read_yaml(path), path.parent, (path,), registry, mistakes)
+    node = read_yaml(path)
+    if is_openai_grader(node):
+        node = as_spec(node, mistakes)
+        if mistakes.errors:
+            raise SpecError(mistakes.found)
+    return with_parent(node, path.parent, (path,), registry, mistakes)
 
 
 def path_of(source: str | Path, registry: Registry, folder: Path) -> Path:

@@ -111,7 +111,7 @@ def test_lists_specs_and_shows_one(call, folder):
     [
         ("graders", "plain/sam", "No grader is called `plain/sam`. Did you mean `plain/same`?"),
         ("plugins", "bultin", "No plugin is called `bultin`. Did you mean `builtin`?"),
-        ("readers", "nativ", "No reader is called `nativ`. Did you mean `native`?"),
+        ("readers", "nativ", "No reader is called `nativ`. Did you mean `native` or `atif`?"),
     ],
 )
 def test_says_what_was_meant(call, command, name, message):

@@ -175,7 +175,15 @@ def cards() -> tuple[Card, ...]:
 
 @pytest.fixture(scope="session")
 def registry() -> Registry:
-    return registry_of(*CARDS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr("rewardhub.builtin.rewardhub_sandboxes")
+        return registry_of(*CARDS)
+
+
+@pytest.fixture(autouse=True)
+def toys_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the names of the built-in sandboxes to the toys."""
+    monkeypatch.delattr("rewardhub.builtin.rewardhub_sandboxes")
 
 
 @pytest.fixture(autouse=True)

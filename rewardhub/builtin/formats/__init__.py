@@ -1,9 +1,11 @@
-"""The file formats that rewardhub ships: three shapes of rows in, four files out."""
+"""The file formats that rewardhub ships: our rows, and other projects' rows; files out."""
 
 from collections.abc import Iterator
 
+from rewardhub.builtin.formats.analysis import PartsWriter, RewardJsonWriter
 from rewardhub.builtin.formats.columns import read_mapping
 from rewardhub.builtin.formats.cutting import MAX_ROW_BYTES
+from rewardhub.builtin.formats.foreign import foreign_cards
 from rewardhub.builtin.formats.readers import ChatReader, CompletionReader, NativeReader
 from rewardhub.builtin.formats.recognise import (
     is_chat,
@@ -50,6 +52,7 @@ def reader_cards() -> Iterator[ReaderCard]:
         recognises=is_completion,
         description="`prompt` and `completion`: texts or messages",
     )
+    yield from foreign_cards()
 
 
 def writer_cards() -> Iterator[WriterCard]:
@@ -77,4 +80,16 @@ def writer_cards() -> Iterator[WriterCard]:
         writer=ParquetWriter,
         suffixes=(".parquet",),
         description="Parquet, with the same columns for every spec",
+    )
+    yield WriterCard(
+        name="parquet-parts",
+        writer=PartsWriter,
+        suffixes=(".parts.parquet",),
+        description="Parquet with one flat row per part, for analysis",
+    )
+    yield WriterCard(
+        name="reward-json",
+        writer=RewardJsonWriter,
+        suffixes=("reward.json",),
+        description="`reward.json`, as a verifier of Harbor writes it",
     )

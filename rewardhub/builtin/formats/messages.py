@@ -17,8 +17,12 @@ from rewardhub.records import freeze
 from rewardhub.text import TemplateFacts, normalise
 
 _ROLES = ("user", "assistant", "system", "tool", "developer", "function")
-_TEXT_PARTS = (None, "text", "input_text", "output_text")
+_TEXT_PARTS = (None, "text", "input_text", "output_text", "refusal")
 _THOUGHT_PARTS = ("reasoning", "thinking")
+_MEDIA_PARTS = (
+    *("image_url", "input_image", "image", "input_audio", "audio"),
+    *("video_url", "video", "input_file", "file"),
+)
 
 Fields = dict[str, Any]
 
@@ -122,11 +126,36 @@ def _step(message: Fields, facts: TemplateFacts) -> tuple[Fields, bool]:
         thought = _joined(
             [thought, *(part.get("thinking") or part.get("text") for part in thoughts)]
         )
-    text, reasoning, truncated = normalise(_text_of(content, "assistant"), facts)
+    said = _text_of(content, "assistant") or _refusal(message)
+    text, reasoning, truncated = normalise(said, facts)
     step: Fields = {"text": text, "reasoning": _joined([thought, reasoning])}
     if calls := _tool_calls(message):
         step["tool_calls"] = calls
     return step, truncated
+
+
+def media_in(messages: Iterable[Fields]) -> list[Any]:
+    """Return the parts of contents that are no text (images, sound), where they stand there.
+
+    A list for each message that has such parts, with null in place of its other parts, and null
+    for each other message; empty if there are none.
+    """
+    media = [_media(message.get("content")) for message in messages]
+    return media if any(media) else []
+
+
+def _media(content: Any) -> list[Any] | None:
+    if not is_array(content):
+        return None
+    parts = [part if _type_of(part) in _MEDIA_PARTS else None for part in content]
+    return parts if any(parts) else None
+
+
+def _refusal(message: Fields) -> str:
+    refusal = message.get("refusal") or ""
+    if not isinstance(refusal, str):
+        raise RowError("the refusal of an assistant message is not a text")
+    return refusal
 
 
 def _thought_beside(message: Fields) -> str | None:
@@ -156,11 +185,14 @@ def _text_of(content: Any, role: str) -> str:
 
 
 def _text_of_part(part: Any, role: str) -> str:
-    text = part.get("text") if is_object(part) else None
-    if not isinstance(text, str) or _type_of(part) not in _TEXT_PARTS:
+    kind = _type_of(part)
+    if kind in _MEDIA_PARTS and is_object(part):
+        return ""
+    text = part.get("refusal" if kind == "refusal" else "text") if is_object(part) else None
+    if not isinstance(text, str) or kind not in _TEXT_PARTS:
         raise RowError(
-            f"the content of a {role} message has a part of type {_type_of(part)!r}; only text can "
-            "be read there"
+            f"the content of a {role} message has a part of type {kind!r}; only text, images, "
+            "sound and files can be read there"
         )
     return text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
@@ -14,6 +14,7 @@ from rewardhub.builtin.formats.cutting import cut
 from rewardhub.builtin.formats.messages import (
     Fields,
     as_messages,
+    media_in,
     split_at_policy,
     steps_of,
     task_messages,
@@ -58,12 +59,15 @@ class Attempt(NamedTuple):
     asked: list[Fields]
     steps: list[Fields]
     truncated: bool
+    media: list[Any]
 
 
 class _ColumnReader(Reader):
     """Reads rows whose columns are fields of ours, by name or by ``--map``.
 
-    Columns that are no field are kept in the trajectory's metadata, under their names.
+    Columns that are no field are kept in the trajectory's metadata, under their names. So are
+    images and other parts of answers and results that are no text: ``metadata.media`` has an
+    entry for each message from the first answer on.
     """
 
     shape: ClassVar[str]
@@ -98,6 +102,8 @@ class _ColumnReader(Reader):
             task["id"] = fields["id"]
         if attempt.truncated:
             fields.setdefault("status", "truncated")
+        if attempt.media:
+            fields["metadata"] = {"media": attempt.media, **fields.get("metadata", {})}
         task["messages"] = attempt.asked
         fields["task"] = task
         fields["steps"] = attempt.steps or self._no_steps(own, fields)
@@ -153,7 +159,7 @@ class ChatReader(_ColumnReader):
         messages = as_messages("messages", given, "user")
         asked, acted = split_at_policy(messages)
         steps, truncated = steps_of(acted, facts)
-        return Attempt(task_messages(asked), steps, truncated)
+        return Attempt(task_messages(asked), steps, truncated, media_in(acted))
 
 
 class CompletionReader(_ColumnReader):
@@ -173,7 +179,7 @@ class CompletionReader(_ColumnReader):
                 f"`completion` begins with an assistant message, not a {acted[0]['role']} message"
             )
         steps, truncated = steps_of(acted, facts)
-        return Attempt(asked, steps, truncated)
+        return Attempt(asked, steps, truncated, media_in(acted))
 
 
 def _place_of(row: RawRow, options: ReadOptions) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,9 @@ def reader_for(
 ) -> Registered[ReaderCard]:
     """Return the reader of ``path``: the named one, or the one that recognises it.
 
-    Cards are shown the first bytes of the file, or the fields that ``mapping`` fills. Where none
-    knows them, they are shown the first row that holds a JSON object, with those fields in it.
-    Where several say yes, the highest rank decides, then the ending of the name.
+    Cards are shown the first bytes of the file (the first row, where that is longer), or the
+    fields that ``mapping`` fills. Where none knows them, they are shown row by row, with those
+    fields in it. Where several say yes, the highest rank decides, then the ending of the name.
 
     Args:
         path: the file.
@@ -68,16 +69,52 @@ def reader_for(
     cards = registry.all(ReaderCard)
     head = head_of(path)
     fields: dict[str, Any] = {field.partition(".")[0]: None for field in mapping}
-    found = _claiming(cards, path, to_json(fields) if fields else head)
+    opening = _opening(path, head)
+    found = _claiming(cards, path, to_json(fields) if fields else opening)
+    if not found and fields:
+        found = _claiming(cards, path, opening)
     if not found:
-        row = _first_row(path, head)
-        found = _claiming(cards, path, to_json(row | fields))
-        if not found:
-            raise UsageError(_nobody_knows(path, cards, row))
+        found = _claiming_a_row(cards, path, head, fields)
     if len(found) > 1:
         names = " or ".join(f"`--reader {each.card.name}`" for each in found)
         raise UsageError(f"Several readers claim `{path}`: name one with {names}.")
     return found[0]
+
+
+def _opening(path: Path, head: bytes) -> bytes:
+    """Return what a file begins with: ``head``, or the whole first row where that is longer.
+
+    What tells a format from another one may be the last column of its rows.
+    """
+    if not head.startswith(b"{") or b"\n" in head:
+        return head
+    return next((row.data for row in cut(path) if row.error is None), head)
+
+
+def _claiming_a_row(
+    cards: Mapping[str, Registered[ReaderCard]], path: Path, head: bytes, fields: dict[str, Any]
+) -> list[Registered[ReaderCard]]:
+    """Return who claims the first rows: the very first may be a remark about the others.
+
+    Raises:
+        UsageError: if nobody does, or there is no row.
+    """
+    if not head.strip():
+        raise UsageError(f"`{path}` is empty.")
+    first: dict[str, Any] | None = None
+    mistake = ""
+    for row in itertools.islice(cut(path), _ROWS_TRIED):
+        try:
+            values = read_object(row)
+        except RowError as error:
+            mistake = mistake or str(error)
+            continue
+        if found := _claiming(cards, path, to_json(values | fields)):
+            return found
+        first = values if first is None else first
+    raise UsageError(
+        _no_row(path, head, mistake) if first is None else _nobody_knows(path, cards, first)
+    )
 
 
 def _claiming(
@@ -94,24 +131,18 @@ def _claiming(
     return by_name if len(by_name) == 1 else best
 
 
-def _first_row(path: Path, head: bytes) -> dict[str, Any]:
-    if not head.strip():
-        raise UsageError(f"`{path}` is empty.")
+def _no_row(path: Path, head: bytes, mistake: str) -> str:
     if head.lstrip().startswith(b"["):
-        raise UsageError(
-            f"`{path}` is one JSON array. Write one object per line: "
-            f"`jq -c '.[]' {path} > {path.stem}.jsonl`."
+        return (
+            f"`{path}` is one JSON array, and no reader of arrays recognises it. Write one object "
+            f"per line: `jq -c '.[]' {path} > {path.stem}.jsonl`."
         )
-    mistake = ""
-    for row, _ in zip(cut(path), range(_ROWS_TRIED), strict=False):
-        try:
-            return read_object(row)
-        except RowError as error:
-            mistake = mistake or str(error)
+    if head.startswith(b"PK\x03\x04"):
+        return f"`{path}` is a zip archive, and no reader recognises it. Unpack it first."
     hint = ""
     if head.lstrip().startswith(b"{\n"):
         hint = f" Objects that span lines go on one line each: `jq -c . {path}`."
-    raise UsageError(f"`{path}` holds no row that can be read: {mistake}.{hint}")
+    return f"`{path}` holds no row that can be read: {mistake}.{hint}"
 
 
 def _nobody_knows(

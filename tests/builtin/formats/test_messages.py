@@ -2,7 +2,13 @@ from typing import Any
 
 import pytest
 
-from rewardhub.builtin.formats.messages import as_messages, split_at_policy, steps_of, task_messages
+from rewardhub.builtin.formats.messages import (
+    as_messages,
+    media_in,
+    split_at_policy,
+    steps_of,
+    task_messages,
+)
 from rewardhub.errors import RowError
 from rewardhub.text import DEFAULT_FACTS, TemplateFacts
 
@@ -168,6 +174,33 @@ def test_says_whether_the_last_step_is_cut_off() -> None:
 def test_says_what_is_wrong_with_an_assistant_message(message: Fields, reason: str) -> None:
     with pytest.raises(RowError, match=reason):
         steps(message)
+
+
+def test_a_refusal_is_the_text_of_its_step() -> None:
+    assert steps(said(content=None, refusal="I cannot."))[0]["text"] == "I cannot."
+    part = {"type": "refusal", "refusal": "I will not."}
+    assert steps(said(content=[part]))[0]["text"] == "I will not."
+
+
+def test_a_refusal_that_is_no_text_is_a_mistake() -> None:
+    with pytest.raises(RowError, match="refusal of an assistant message is not a text"):
+        steps(said(content=None, refusal=5))
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+def test_reads_the_text_beside_images() -> None:
+    seen = {"role": "tool", "tool_call_id": "x", "content": [IMAGE, {"type": "text", "text": "a"}]}
+    (step,) = steps(said(content=[{"type": "text", "text": "look"}, IMAGE]), seen)
+    assert (step["text"], step["observations"][0]["content"]) == ("look", "a")
+
+
+def test_images_are_found_where_they_stand() -> None:
+    text = {"type": "text", "text": "look"}
+    messages = [said(content="hm"), said(content=[text, IMAGE]), said(content=[text])]
+    assert media_in(messages) == [None, [None, IMAGE], None]
+    assert media_in(messages[:1]) == []
 
 
 def test_refuses_a_tool_result_that_is_no_text() -> None:

@@ -116,6 +116,23 @@ def test_a_completion_that_looks_like_json_stays_text() -> None:
     assert parse(CompletionReader, {"completion": '["a"]'}).final_text == '["a"]'
 
 
+IMAGE = {"type": "image_url", "image_url": {"url": "u"}}
+SEEN = {"role": "tool", "tool_call_id": "a", "content": [IMAGE]}
+
+
+@pytest.mark.parametrize(
+    ("reader", "row"),
+    [
+        (ChatReader, {"messages": [USER, ANSWER, SEEN, ANSWER]}),
+        (CompletionReader, {"completion": [ANSWER, SEEN, ANSWER]}),
+    ],
+)
+def test_keeps_images_of_answers_and_results(reader: type[Reader], row: dict[str, Any]) -> None:
+    trajectory = parse(reader, row)
+    assert trajectory.metadata["media"] == (None, (IMAGE,), None)
+    assert trajectory.steps[0].observations[0].content == ""
+
+
 def test_keeps_other_columns_in_the_metadata() -> None:
     row = {"completion": "2", "level": 3, "source": {"url": "x"}, "empty": None}
     assert parse(CompletionReader, row).metadata == {"level": 3, "source": {"url": "x"}}
