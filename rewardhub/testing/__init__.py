@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         fake_sandbox,
     )
     from rewardhub.testing.make import make_task, make_trajectory
+    from rewardhub.testing.sandboxes import SandboxContract
 
 __all__ = [
     "CallingWorkers",
@@ -34,6 +35,7 @@ __all__ = [
     "FakeJudge",
     "FakeSandbox",
     "ReaderContract",
+    "SandboxContract",
     "WriterContract",
     "check_cases",
     "fake_judge",
@@ -50,6 +52,7 @@ _LAZY = {
     "FakeJudge": "rewardhub.testing.fakes",
     "FakeSandbox": "rewardhub.testing.fakes",
     "ReaderContract": "rewardhub.testing.conformance",
+    "SandboxContract": "rewardhub.testing.sandboxes",
     "WriterContract": "rewardhub.testing.conformance",
     "check_cases": "rewardhub.testing.check",
     "fake_judge": "rewardhub.testing.fakes",

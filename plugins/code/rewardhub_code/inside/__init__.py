@@ -1,0 +1,1 @@
+"""What runs inside sandboxes, as text; the standard library and pytest only."""
