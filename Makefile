@@ -5,6 +5,7 @@
 #   make check   linters, layers and both type checkers
 #   make proof   build and install every distribution, and the long proofs
 #   make bench   measure what benchmarks/README.md describes
+#   make bench-sandbox   measure the sandboxes that this machine has
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: demo test check proof bench clean
+.PHONY: demo test check proof bench bench-sandbox clean
 
 demo: .venv/demo-ready
 	@rm -rf rewardhub-runs/demo
@@ -42,6 +43,9 @@ proof: .venv/dev-ready
 
 bench: .venv/dev-ready
 	$(BIN)/python benchmarks/run.py $(BENCH_OPTIONS)
+
+bench-sandbox: .venv/dev-ready
+	$(BIN)/python benchmarks/sandbox.py $(BENCH_OPTIONS)
 
 clean:
 	rm -rf .venv .bench rewardhub-runs

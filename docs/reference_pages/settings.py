@@ -27,8 +27,10 @@ VARIABLES = {
         "`--workers` is given",
     ),
 }
-NO_VARIABLE = ("REWARDHUB_VECTORS", "REWARDHUB_DATA")
-"""Used by tests only."""
+NO_VARIABLE = ("REWARDHUB_VECTORS", "REWARDHUB_DATA", "REWARDHUB_DOCKER", "REWARDHUB_CLOCK")
+"""Used by tests only, or inside a sandbox by the pack that sets it."""
+INSIDE = {"REWARDHUB_CHANNEL": "the file descriptor of the channel to the grader"}
+"""What programs in a sandbox find."""
 
 
 def exit_codes() -> str:
@@ -46,8 +48,9 @@ def environment() -> str:
         LookupError: if the code reads one that is not described here, or the other way round.
     """
     found = _read_by_code()
-    if found != set(VARIABLES):
-        raise LookupError(f"described and read differ: {sorted(found ^ set(VARIABLES))}")
+    described = {*VARIABLES, *INSIDE}
+    if found != described:
+        raise LookupError(f"described and read differ: {sorted(found ^ described)}")
     rows = [(f"`{name}`", meaning, unless) for name, (meaning, unless) in VARIABLES.items()]
     return join(
         "# Environment variables",
@@ -55,6 +58,8 @@ def environment() -> str:
         "the default.",
         table(("Variable", "Holds", "Not used when"), rows),
         "Secrets of a reward spec are variables that you name yourself: `{env: NAME}`.",
+        "Programs in a sandbox see nothing of the environment outside. They find:",
+        table(("Variable", "Holds"), [(f"`{name}`", text) for name, text in INSIDE.items()]),
     )
 
 

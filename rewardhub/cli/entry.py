@@ -33,6 +33,7 @@ COMMANDS = (
     Command("plugins", f"{_CLI}.lists:plugins", "List the plugins, or show one."),
     Command("readers", f"{_CLI}.lists:readers", "List the file formats that can be read."),
     Command("specs", f"{_CLI}.lists:specs", "List the reward specs that packs ship."),
+    Command("sandbox", f"{_CLI}.sandbox:app", "See where untrusted code can run here."),
     Command("new", f"{_CLI}.pack:app", "Begin a new pack."),
 )
 """The commands that rewardhub brings; packs add theirs with a `CommandCard`."""

@@ -1,0 +1,1 @@
+"""Sandboxes that rewardhub ships: one inside, carried by namespaces or by containers."""
