@@ -34,7 +34,7 @@ check: .venv/dev-ready
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	MYPYPATH=$(subst $(space),:,$(DISTRIBUTIONS)) $(BIN)/mypy $(addprefix -p ,$(PACKAGES))
-	MYPYPATH=examples:benchmarks:docs $(BIN)/mypy examples benchmarks docs
+	MYPYPATH=examples:examples/agent:benchmarks:docs $(BIN)/mypy examples benchmarks docs
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python -m pip check
 
@@ -45,7 +45,7 @@ bench: .venv/dev-ready
 	$(BIN)/python benchmarks/run.py $(BENCH_OPTIONS)
 
 bench-sandbox: .venv/dev-ready
-	$(BIN)/python benchmarks/sandbox.py $(BENCH_OPTIONS)
+	$(BIN)/python benchmarks/run.py --only sandbox $(BENCH_OPTIONS)
 
 clean:
 	rm -rf .venv .bench rewardhub-runs
