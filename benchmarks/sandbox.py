@@ -161,12 +161,15 @@ def floors(folder: Path) -> dict[str, tuple[Timed, int]]:
     def plain(*arguments: str) -> Callable[[], object]:
         return lambda: subprocess.run([python, *arguments], check=True)
 
+    # Without the plugins that are installed here, ours among them: they would slow the floor.
+    bare = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
     def pytest_cli() -> None:
-        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=True, cwd=folder, env=bare, stdout=subprocess.DEVNULL)
 
     return {
         "F1 python": (timed(plain("-I", "-S", "-c", "pass")), 4),
-        "plain subprocess, 3 asserts": (timed(plain("-I", "-c", program)), 4),
+        "subprocess, 3 asserts": (timed(plain("-I", "-S", "-c", program)), 4),
         "F2 pytest": (timed(pytest_cli), 1),
     }
 
@@ -192,11 +195,7 @@ def show_sandbox(figures: Figures, name: str) -> None:
     figures.show(f"{name}: split asserts / F1", f"{name} split asserts", "F1 python", 2.5)
     figures.show(f"{name}: split pytest / F2", f"{name} split pytest", "F2 pytest", 0.25)
     figures.show(
-        f"{name}: times as fast as a plain subprocess, 3 asserts",
-        "plain subprocess, 3 asserts",
-        f"{name} 3 asserts",
-        1.0,
-        at_least=True,
+        f"{name}: 3 asserts / subprocess", f"{name} 3 asserts", "subprocess, 3 asserts", 1.5
     )
 
 

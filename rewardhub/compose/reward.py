@@ -132,11 +132,12 @@ def _parts(
     spec: Spec, standings: Mapping[str, Standing], contributions: Mapping[str, float | None]
 ) -> tuple[Part, ...]:
     parts: list[Part] = []
-    for name, stage, weight in spec.places:
+    for place in spec.places:
+        name = place[0]
         standing = standings.get(name)
         if type(standing) is Score:
-            parts.append(Part(name, stage, weight, standing, contributions.get(name)))
+            parts.append(Part.placed(place, standing, contributions.get(name)))
             continue
         reason = standing.reason if type(standing) is Skipped else "not reached"
-        parts.append(Part(name, stage, weight, None, contributions.get(name), reason))
+        parts.append(Part.placed(place, None, contributions.get(name), reason))
     return tuple(parts)

@@ -54,7 +54,7 @@ class Runner:
         resources: what is bound to the grader's parameters, besides worker processes.
     """
 
-    __slots__ = ("_call", "_slots", "entry", "grader", "resources", "show", "where")
+    __slots__ = ("_call", "_slots", "_use", "entry", "grader", "resources", "show", "where")
 
     def __init__(
         self,
@@ -65,6 +65,7 @@ class Runner:
         card = entry.card
         signature = card.signature
         self.entry = entry
+        self._use = entry.use
         self.where: Where = where_of(card)
         self.show = view_of(card.all_reads, entry.use)
         self.grader = entry.grader if grader is None else grader
@@ -85,7 +86,10 @@ class Runner:
                 verdict = self._call(self.show(trajectory), **self._slots)
             else:
                 verdict = self._call(self.show(trajectory))
-            return score_of(verdict, self.entry, trajectory, time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            if type(verdict) is Score and not verdict.step_values:  # as most are
+                return verdict.signed(self._use, seconds)
+            return score_of(verdict, self.entry, trajectory, seconds)
         except BaseException as error:
             if _is_not_the_graders(error):
                 raise

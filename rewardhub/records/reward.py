@@ -17,6 +17,7 @@ from rewardhub.records.score import CLOSED, TOLERANCE, Fault, Score
 
 _FAULTS: tuple[str, ...] = get_args(Fault)
 _set = object.__setattr__
+_new = object.__new__
 
 
 @quick
@@ -42,11 +43,26 @@ class Part:
     score: Score | None = None
     contribution: float | None = None
     reason: str = ""
+    _open: ClassVar[type[Any]]
 
     def __post_init__(self) -> None:
         contribution = self.contribution
         if not (isfinite(self.weight) and (contribution is None or isfinite(contribution))):
             raise RecordError(f"the weight and contribution of part `{self.id}` are finite numbers")
+
+    @classmethod
+    def placed(
+        cls, place: tuple[str, str, float], score: Score | None, contribution: float | None,
+        reason: str = "",
+    ) -> Part:  # fmt: skip
+        """Return a Part at a place of a spec (id, stage, weight), whose numbers are finite."""
+        made: Any = _new(cls._open)  # every reward has several, so what is known is not checked
+        made.id, made.stage, made.weight = place
+        made.score = score
+        made.contribution = contribution
+        made.reason = reason
+        made.__class__ = cls
+        return made  # type: ignore[no-any-return]
 
     @property
     def status(self) -> Literal["graded", "abstained", "failed", "skipped"]:

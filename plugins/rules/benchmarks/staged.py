@@ -85,6 +85,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=TARGET)
     count = parser.parse_args().rows
     trajectories = [make_trajectory(reply(number), prompt="Tell me.") for number in range(count)]
+    gc.freeze()  # as workers do: the collector need not look at the records again
     registry = registry_of(rewardhub_rules)
     spec = spec_of(registry)
     with Engine(SPEC, registry=registry) as engine:

@@ -55,7 +55,7 @@ def become_job(
         content.write_files()
     except Exception as error:  # noqa: BLE001  # a name that is no name, a disk that is full
         program.give_up(f"the files of the job could not be written: {error}", 125)
-    own = {"REWARDHUB_CHANNEL": str(CHANNEL)} | _own(order) | dict(content.env)
+    own = _own(order) | dict(content.env)
     if call_filter is not None:
         call_filter.install()
     elif setting.mode != "bare":

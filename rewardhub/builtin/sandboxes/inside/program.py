@@ -58,14 +58,13 @@ def run_source(source: str, environment: Mapping[str, str], folder: str) -> NoRe
 
 def _make_own(environment: Mapping[str, str], folder: str) -> None:
     """Give the process variables, streams and paths as those of a fresh interpreter."""
-    os.environ.update(environment)
+    if environment:
+        os.environ.update(environment)
     sys.argv[:] = [NAME]
     sys.path.insert(0, folder)
     sys.stdin = sys.__stdin__ = _open(0, "r", "strict")  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _open(1, "w", "strict")  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _open(2, "w", "backslashreplace")  # type: ignore[misc]
-    for name in [name for name in sys.modules if name.partition(".")[0] == "rewardhub"]:
-        del sys.modules[name]
 
 
 def _open(descriptor: int, mode: str, errors: str) -> io.TextIOWrapper:

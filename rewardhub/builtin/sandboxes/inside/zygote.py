@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import resource
+import shutil
 import signal
 import site
 import socket
@@ -19,7 +20,7 @@ import types
 from pathlib import Path
 from typing import NoReturn
 
-from rewardhub.builtin.sandboxes.inside import linux, walls
+from rewardhub.builtin.sandboxes.inside import linux, sweep, walls
 from rewardhub.builtin.sandboxes.inside.job import CHANNEL, become_job, filter_for
 from rewardhub.builtin.sandboxes.inside.tree import family_of
 from rewardhub.builtin.sandboxes.inside.wishes import NAMESPACES, Order, Setting
@@ -137,9 +138,24 @@ def _get_warm(setting: Setting) -> None:
         module.__file__ = f"{name}.py"
         sys.modules[name] = module
         exec(compile(source, f"{name}.py", "exec"), vars(module))  # noqa: S102  # trusted
+        if setting.mode == "container":
+            _clear_folders()
     else:
         for name in ("random", "linecache", "traceback", "tokenize"):
             importlib.import_module(name)
+    # Jobs find what is installed here, and not what runs them.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "rewardhub"]:
+        del sys.modules[name]
+
+
+def _clear_folders() -> None:
+    """Remove what a preload left where jobs write; elsewhere each job has folders of its own."""
+    for folder in sweep.FOLDERS:
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():  # noqa: PTH112, PTH208
+            path = os.fsdecode(folder + b"/" + name)
+            shutil.rmtree(path, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.unlink(path)  # noqa: PTH108
 
 
 def environment_of(setting: Setting) -> dict[str, str]:
@@ -152,6 +168,7 @@ def environment_of(setting: Setting) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
+        "REWARDHUB_CHANNEL": str(CHANNEL),
         **one,
     }
 
