@@ -203,7 +203,7 @@ REFUSED = {
     ),
     "an unknown reader": (
         (*SCORE, "--reader", "nativ"),
-        "No reader is called `nativ`. Did you mean `native`?",
+        "No reader is called `nativ`. Did you mean `native` or `atif`?",
     ),
     "an unknown field": (
         (*SCORE, "--map", "referense=x"),
@@ -244,6 +244,7 @@ def test_refuses(call, folder, what):
     assert (code, out) == (ExitCode.WRONG, "")
     said = [line for line in err.splitlines() if line != "Plugin file: rewardhub_plugins.py"]
     endings = ".jsonl, .jsonl.gz, .jsonl.zst, .ndjson, .ndjson.gz, .ndjson.zst, .parquet"
+    endings += ", .parts.parquet, reward.json"
     assert said == [message.format(here=folder.path, endings=endings)]
     assert not (folder.path / "rewardhub-runs").exists()
 

@@ -1,7 +1,9 @@
 """examples/agent: what its script writes, what its reward makes of it, what the README shows."""
 
 import importlib.util
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,23 +72,20 @@ def test_step_rewards_are_the_reward_in_parts(rewards: dict[str, Reward]) -> Non
     assert mended > slipped
 
 
-def test_the_readme_shows_what_explain_prints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from rewardhub.cli import main
-
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("REWARDHUB_WORKERS", "1")
-    monkeypatch.setenv("COLUMNS", "120")
+def test_the_readme_shows_what_explain_prints(tmp_path: Path) -> None:
     run = str(tmp_path / "run")
     score = ["score", "examples/agent/attempts.jsonl", "--reward", "examples/agent/reward.yaml"]
+    command = str(Path(sys.executable).with_name("rewardhub"))
     for words in ([*score, "--run", run], ["explain", run, "careful"]):
-        capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["rewardhub", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code
-    printed = capsys.readouterr().out.replace(f"{ROOT}/", "")
+        done = subprocess.run(
+            [command, *words],
+            cwd=ROOT,
+            env={**os.environ, "REWARDHUB_WORKERS": "1", "COLUMNS": "120"},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    printed = done.stdout.replace(f"{ROOT}/", "")
     printed = re.sub(r"\(\w{8}\)$", "(...)", printed, flags=re.MULTILINE)  # depends on versions
     shown = "\n".join(line.rstrip() for line in printed.strip().splitlines())
     assert f"```text\n{shown}\n```" in README.read_text(encoding="utf-8")

@@ -59,7 +59,8 @@ class Dockerd:
                 [
                     *("dockerd", "--data-root", self.folder / "data"),
                     *("--exec-root", self.folder / "exec", "--pidfile", self.folder / "pid"),
-                    *("--host", self.address, "--bridge=none", "--iptables=false"),
+                    # Not --bridge=none: that would take docker0 from the daemon beside it.
+                    *("--host", self.address, "--iptables=false"),
                 ],
                 stdout=log,
                 stderr=log,
