@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import secrets
-import socket
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,18 +124,9 @@ def _escapes(sandbox: Sandbox) -> list[str]:
     """Return what attacks on a sandbox got."""
     from rewardhub.testing import sandbox_attacks as attacks
 
-    name = f"rewardhub-{secrets.token_hex(8)}"
-    with (
-        contextlib.closing(socket.create_server(("127.0.0.1", 0))) as tcp,
-        contextlib.closing(socket.socket(socket.AF_UNIX)) as abstract,
-    ):
-        abstract.bind(f"\0{name}")
-        abstract.listen()
-        wanted = json.dumps([tcp.getsockname()[1], name])
-        jobs = {
-            **{what: Job(source=source) for what, source in attacks.QUIET.items()},
-            "calls home": Job(source=attacks.CALL_HOME, stdin=wanted),
-        }
+    jobs = {what: Job(source=source) for what, source in attacks.QUIET.items()}
+    with attacks.listening() as wanted:
+        jobs["calls home"] = Job(source=attacks.CALL_HOME, stdin=wanted)
         return [f"{what}: {each}" for what, job in jobs.items() for each in _got(sandbox, job)]
 
 

@@ -239,9 +239,11 @@ class Sandbox(Resource):
             return outcome
         with self.alone():
             outcome = play()
-            if outcome.status == "sandbox_error" or outcome.limit == "wall":
+            if outcome.status == "sandbox_error":
+                return self._blame(outcome)
+            if outcome.limit == "wall":
                 self._check(outcome)
-        return self._blame(outcome) if outcome.status == "sandbox_error" else outcome
+        return outcome
 
     def _blame(self, outcome: Outcome) -> Outcome:
         self._check(outcome)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Generator
+import threading
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -38,3 +39,23 @@ def waiting() -> Generator[None]:
         yield
     finally:
         clock.go_on()
+
+
+class Countdown:
+    """Calls ``last`` after ``count`` steps, from whatever thread the last one comes.
+
+    For a turn that several share, such as programs on one slot: it ends when all of them have.
+    """
+
+    def __init__(self, count: int, last: Callable[[], None]) -> None:
+        self._left = count
+        self._last = last
+        self._lock = threading.Lock()
+
+    def step(self) -> None:
+        """One more is done."""
+        with self._lock:
+            self._left -= 1
+            done = self._left == 0
+        if done:
+            self._last()

@@ -10,6 +10,7 @@ from typing import Any
 
 from rewardhub.contracts import Outcome as ProgramOutcome
 from rewardhub.contracts import Program, Resource, waiting
+from rewardhub.contracts.waiting import Countdown
 from rewardhub.errors import InfrastructureError
 from rewardhub.spec.model import ResourceEntry
 
@@ -92,23 +93,6 @@ class Meter:
     def _let_go(self) -> None:
         if self._slots is not None:
             self._slots.release()
-
-
-class Countdown:
-    """Calls ``last`` after ``count`` steps, from whatever thread the last one comes."""
-
-    def __init__(self, count: int, last: Callable[[], None]) -> None:
-        self._left = count
-        self._last = last
-        self._lock = threading.Lock()
-
-    def step(self) -> None:
-        """One more is done."""
-        with self._lock:
-            self._left -= 1
-            done = self._left == 0
-        if done:
-            self._last()
 
 
 class _Counted(Program):

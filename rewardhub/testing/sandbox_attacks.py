@@ -6,6 +6,12 @@ says that it holds: what the kernel allows, they do.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import secrets
+import socket
+from collections.abc import Generator
+
 _WRITE = r"""
 import json, os
 got = []
@@ -121,6 +127,20 @@ QUIET: dict[str, str] = {
 
 CALL_HOME = _CALL_HOME
 """Tries to reach the host; reads ``[port, abstract name]`` of its listeners from stdin."""
+
+
+@contextlib.contextmanager
+def listening() -> Generator[str]:
+    """Listen on this machine, on TCP and on an abstract socket; yield the stdin of `CALL_HOME`."""
+    name = f"rewardhub-{secrets.token_hex(8)}"
+    with (
+        contextlib.closing(socket.create_server(("127.0.0.1", 0))) as tcp,
+        contextlib.closing(socket.socket(socket.AF_UNIX)) as abstract,
+    ):
+        abstract.bind(f"\0{name}")
+        abstract.listen()
+        yield json.dumps([tcp.getsockname()[1], name])
+
 
 FORKS = r"""
 import os, time

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
-import socket
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -28,14 +26,7 @@ class WallsContract(SandboxRuns):
 
     def test_nothing_of_the_network_is_reached(self, sandbox: Sandbox) -> None:
         """Not even this machine itself."""
-        name = f"rewardhub-{secrets.token_hex(8)}"
-        with (
-            contextlib.closing(socket.create_server(("127.0.0.1", 0))) as tcp,
-            contextlib.closing(socket.socket(socket.AF_UNIX)) as abstract,
-        ):
-            abstract.bind(f"\0{name}")
-            abstract.listen()
-            wanted = json.dumps([tcp.getsockname()[1], name])
+        with attacks.listening() as wanted:
             assert self.told(sandbox, attacks.CALL_HOME, stdin=wanted) == []
 
     def test_files_and_processes_of_this_machine_are_not_seen(self, sandbox: Sandbox) -> None:

@@ -8,12 +8,12 @@ from typing import Literal
 
 from pydantic import PrivateAttr
 
-from rewardhub import Outcome, Sandbox, TaskError
+from rewardhub import Sandbox, TaskError
 from rewardhub_code.calls import run_calls
 from rewardhub_code.checks import CodeCheck
-from rewardhub_code.running import CodeGrader, TestsRun, environment
+from rewardhub_code.running import CodeGrader, TestsRun, environment, total_of
 from rewardhub_code.stdio import run_programs
-from rewardhub_code.unit_tests import Mode, UnitTests, expected, run_tests
+from rewardhub_code.unit_tests import Mode, UnitTests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Again(CodeGrader):
         return replace(
             runs[0],
             results=tuple(result for run in runs for result in run.results),
-            outcome=_total([run.outcome for run in runs]),
+            outcome=total_of([run.outcome for run in runs]),
             tampered=tuple(dict.fromkeys(sign for run in runs for sign in run.tampered)),
             ended=next((run.ended for run in runs if run.ended), ""),
             broke=next((run.broke for run in runs if run.broke), ""),
@@ -101,29 +101,17 @@ class Again(CodeGrader):
         env = environment(seed=setting.seed, ahead=setting.ahead)
         if check.unit_tests is not None:
             finding = self._unit_tests.finding_of(sandbox, check, reference)
-            run = run_tests(
+            yield self._unit_tests.run(
                 sandbox,
                 source,
                 check,
-                reference=reference,
-                mode=finding.mode,
-                limits=limits,
-                objects=finding.objects,
+                reference,
+                finding,
                 order=setting.order,
                 seed=setting.seed,
                 ahead=setting.ahead,
             )
-            yield replace(run, results=expected(run, finding.names))
         if check.calls is not None and check.calls.tests:
             yield run_calls(sandbox, source, check, limits, env=env)
         if check.stdio is not None and check.stdio.tests:
             yield run_programs(sandbox, source, check.stdio, limits, all_runs=True, env=env)
-
-
-def _total(outcomes: list[Outcome]) -> Outcome:
-    """Return the last outcome with the CPU time of all, and the largest memory."""
-    return replace(
-        outcomes[-1],
-        cpu_seconds=sum(outcome.cpu_seconds for outcome in outcomes),
-        memory_mb=max(outcome.memory_mb for outcome in outcomes),
-    )

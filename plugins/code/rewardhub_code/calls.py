@@ -14,10 +14,11 @@ from rewardhub_code.inside import plain
 from rewardhub_code.running import (
     CHEAP_SOLUTIONS,
     CodeGrader,
-    TaskBook,
+    TaskFaults,
     TestsRun,
     environment,
     key_of,
+    no_code,
     score_of,
     task_fault,
 )
@@ -37,7 +38,7 @@ class Calls(CodeGrader):
     """Whether a task is first tried with its reference, which must pass, and with an empty
     solution and a stub, which must not; once per task."""
 
-    _faults: TaskBook[str] = PrivateAttr(default_factory=TaskBook)
+    _faults: TaskFaults = PrivateAttr(default_factory=TaskFaults)
 
     def grade(self, trajectory: Trajectory, sandbox: Sandbox) -> Score:
         """Return the verdict on the code in the final answer."""
@@ -54,14 +55,12 @@ class Calls(CodeGrader):
             return run_calls(sandbox, source, check, limits)
 
         if self.check_task:
-            fault = self._faults.get(
+            self._faults.refuse(
                 key_of(check, reference), lambda: task_fault(run, reference, CHEAP_SOLUTIONS)
             )
-            if fault:
-                raise TaskError(fault)
         answer = self.answer_of(trajectory, check)
         if not answer.code:
-            return Score.of(0.0, answer.reason, evidence={"extraction": answer.evidence()})
+            return no_code(answer)
         return score_of(run(answer.code), partial=self.partial, evidence=answer.evidence())
 
 

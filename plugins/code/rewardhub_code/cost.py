@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from rewardhub import Outcome, Sandbox, Score, TaskError, Trajectory
 from rewardhub_code.again import Again
 from rewardhub_code.checks import CodeCheck
-from rewardhub_code.running import TaskBook, key_of
+from rewardhub_code.running import TaskBook, key_of, no_code
 
 
 class Budget(Again):
@@ -58,7 +58,7 @@ class Budget(Again):
         scale = self._scale(sandbox, check, reference)
         answer = self.answer_of(trajectory, check)
         if not answer.code:
-            return Score.of(0.0, answer.reason, evidence={"extraction": answer.evidence()})
+            return no_code(answer)
         amount, failure = self._least(sandbox, answer.code, check, reference)
         evidence = {"extraction": answer.evidence()}
         if failure:

@@ -15,7 +15,7 @@ from rewardhub_code.guarding import Guarded, guarded
 from rewardhub_code.inside import plain
 from rewardhub_code.patches import Change, PatchError, Tree, change_of, patch_in
 from rewardhub_code.preloads import preload, starter
-from rewardhub_code.running import CodeGrader, TaskBook, TestsRun, environment, key_of
+from rewardhub_code.running import CodeGrader, TaskFaults, TestsRun, environment, key_of
 from rewardhub_code.solution import RunLimits
 from rewardhub_code.split import run_together
 from rewardhub_code.unit_tests import expected
@@ -50,7 +50,7 @@ class Repository(CodeGrader):
     check_task: bool = True
     """Whether a task is first tried without a change, and with its reference; once per task."""
 
-    _faults: TaskBook[str] = PrivateAttr(default_factory=TaskBook)
+    _faults: TaskFaults = PrivateAttr(default_factory=TaskFaults)
 
     def grade(self, trajectory: Trajectory, sandbox: Sandbox) -> Score:
         """Return the verdict on the attempt's change."""
@@ -59,11 +59,7 @@ class Repository(CodeGrader):
         limits, reference = self.limits_of(code), trajectory.task.reference
         if self.check_task:
             key = key_of(code, plain.dumps([dict(tree), reference]).decode())
-            fault = self._faults.get(
-                key, lambda: task_fault(sandbox, tree, check, reference, limits)
-            )
-            if fault:
-                raise TaskError(fault)
+            self._faults.refuse(key, lambda: task_fault(sandbox, tree, check, reference, limits))
         try:
             attempt = _attempt_of(trajectory, tree)
         except PatchError as error:

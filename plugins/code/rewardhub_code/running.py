@@ -69,6 +69,15 @@ class TestsRun:
         return self.broke or self.ended or "there was no test"
 
 
+def total_of(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the last outcome with the CPU time of all, and the largest memory."""
+    return replace(
+        outcomes[-1],
+        cpu_seconds=sum(outcome.cpu_seconds for outcome in outcomes),
+        memory_mb=max(outcome.memory_mb for outcome in outcomes),
+    )
+
+
 def environment(*, seed: int = 0, ahead: float = 0.0) -> dict[str, str]:
     """Return the environment of a solution and of its tests.
 
@@ -106,6 +115,20 @@ class TaskBook(Generic[T]):
             future.set_exception(error)
             raise
         return future.result()
+
+
+class TaskFaults(TaskBook[str]):
+    """Why tasks cannot be graded, each found out once."""
+
+    def refuse(self, key: str, find: Callable[[], str]) -> None:
+        """Do nothing for a task that ``find`` has nothing to say against.
+
+        Raises:
+            TaskError: with what it says.
+        """
+        fault = self.get(key, find)
+        if fault:
+            raise TaskError(fault)
 
 
 class CodeGrader(Grader):
@@ -200,6 +223,11 @@ CHEAP_SOLUTIONS = (
     ("an empty solution", EMPTY_SOLUTION),
     ("a stub that returns None", STUB_SOLUTION),
 )
+
+
+def no_code(answer: Extraction) -> Score:
+    """Return the Score of an answer that has no code: 0, with what was looked for."""
+    return Score.of(0.0, answer.reason, evidence={"extraction": answer.evidence()})
 
 
 def score_of(run: TestsRun, *, partial: bool, evidence: Mapping[str, Any]) -> Score:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from pydantic import Field, PrivateAttr
 
-from rewardhub import Sandbox, Score, TaskError, Trajectory
+from rewardhub import Sandbox, Score, Trajectory
 from rewardhub_code.again import AS_USUAL, Again, Setting
 from rewardhub_code.checks import CodeCheck
-from rewardhub_code.running import TaskBook, TestsRun, key_of
+from rewardhub_code.running import TaskFaults, TestsRun, key_of, no_code
 
 _DAYS = 86_400.0
 
@@ -26,7 +26,7 @@ class Stable(Again):
     runs: int = Field(default=3, ge=2, le=20)
     """How many runs are compared."""
 
-    _faults: TaskBook[str] = PrivateAttr(default_factory=TaskBook)
+    _faults: TaskFaults = PrivateAttr(default_factory=TaskFaults)
 
     def grade(self, trajectory: Trajectory, sandbox: Sandbox) -> Score:
         """Return whether the verdicts stay; tests whose verdict changes are in the evidence."""
@@ -34,14 +34,12 @@ class Stable(Again):
         reference = self.reference_of(trajectory, check)
         self.look_at(sandbox, check, reference)
         if reference is not None:
-            fault = self._faults.get(
+            self._faults.refuse(
                 key_of(check, reference), lambda: self._fault(sandbox, check, reference)
             )
-            if fault:
-                raise TaskError(fault)
         answer = self.answer_of(trajectory, check)
         if not answer.code:
-            return Score.of(0.0, answer.reason, evidence={"extraction": answer.evidence()})
+            return no_code(answer)
         runs = self._all(sandbox, answer.code, check, reference)
         flaky = flaky_tests(runs)
         evidence = {

@@ -15,12 +15,14 @@ from rewardhub_code.preloads import preload, starter
 from rewardhub_code.running import (
     EMPTY_SOLUTION,
     CodeGrader,
-    TaskBook,
+    TaskFaults,
     TestsRun,
     environment,
     key_of,
+    no_code,
     score_of,
     task_fault,
+    total_of,
 )
 from rewardhub_code.solution import RunLimits, TestResult, ended
 
@@ -43,7 +45,7 @@ class Stdio(CodeGrader):
     """Whether a task is first tried with its reference, which must pass, and with an empty
     program, which must not; once per task."""
 
-    _faults: TaskBook[str] = PrivateAttr(default_factory=TaskBook)
+    _faults: TaskFaults = PrivateAttr(default_factory=TaskFaults)
 
     def grade(self, trajectory: Trajectory, sandbox: Sandbox) -> Score:
         """Return the verdict on the program in the final answer."""
@@ -60,12 +62,10 @@ class Stdio(CodeGrader):
                     lambda source: run_programs(sandbox, source, section, limits), reference, _CHEAP
                 ) or _checker_fault(sandbox, section, reference, limits)
 
-            fault = self._faults.get(key_of(check, reference), find)
-            if fault:
-                raise TaskError(fault)
+            self._faults.refuse(key_of(check, reference), find)
         answer = self.answer_of(trajectory, check)
         if not answer.code:
-            return Score.of(0.0, answer.reason, evidence={"extraction": answer.evidence()})
+            return no_code(answer)
         run = run_programs(sandbox, answer.code, section, limits, all_runs=self.partial)
         return score_of(run, partial=self.partial, evidence=answer.evidence())
 
@@ -107,17 +107,8 @@ def run_programs(
         outcomes.append(outcome)
     return TestsRun(
         results=tuple(results),
-        outcome=_total(outcomes),
+        outcome=total_of(outcomes),
         tampered=tuple(dict.fromkeys(sign for each in outcomes for sign in each.tampered)),
-    )
-
-
-def _total(outcomes: list[Outcome]) -> Outcome:
-    """Return the last outcome with the CPU time of all and the largest memory."""
-    return replace(
-        outcomes[-1],
-        cpu_seconds=sum(outcome.cpu_seconds for outcome in outcomes),
-        memory_mb=max(outcome.memory_mb for outcome in outcomes),
     )
 
 

@@ -19,6 +19,7 @@ from rewardhub_code.running import (
     TestsRun,
     environment,
     key_of,
+    no_code,
     score_of,
 )
 from rewardhub_code.solution import RunLimits, TestResult, solution_job
@@ -72,7 +73,7 @@ class UnitTests(CodeGrader):
         finding = self.finding_of(sandbox, check, reference)
         answer = self.answer_of(trajectory, check)
         if not answer.code:
-            return Score.of(0.0, answer.reason, evidence={"extraction": answer.evidence()})
+            return no_code(answer)
         run = self.run(sandbox, answer.code, check, reference, finding)
         return score_of(run, partial=self.partial, evidence=answer.evidence())
 
@@ -99,8 +100,15 @@ class UnitTests(CodeGrader):
         check: CodeCheck,
         reference: str | None,
         finding: TaskFinding,
+        *,
+        order: int = 0,
+        seed: int = 0,
+        ahead: float = 0.0,
     ) -> TestsRun:
-        """Return what comes of the tests with a solution, one result for each known test."""
+        """Return what comes of the tests with a solution, one result for each known test.
+
+        ``order``, ``seed`` and ``ahead`` are those of `run_tests`.
+        """
         run = run_tests(
             sandbox,
             source,
@@ -109,6 +117,9 @@ class UnitTests(CodeGrader):
             mode=finding.mode,
             limits=self.limits_of(check),
             objects=finding.objects,
+            order=order,
+            seed=seed,
+            ahead=ahead,
         )
         return replace(run, results=expected(run, finding.names))
 

@@ -16,7 +16,14 @@ from rewardhub_code.compare import is_same
 from rewardhub_code.inputs import own_inputs
 from rewardhub_code.inside import plain
 from rewardhub_code.relations import relations_of
-from rewardhub_code.running import CodeGrader, TaskBook, TestsRun, environment, score_of
+from rewardhub_code.running import (
+    CodeGrader,
+    TaskBook,
+    TestsRun,
+    environment,
+    no_code,
+    score_of,
+)
 from rewardhub_code.solution import CallsRun, Reply, TestResult, call_all
 from rewardhub_code.strategies import apart, draw, varied
 
@@ -76,7 +83,7 @@ class HiddenVariants(CodeGrader):
         variants = finding.variants
         answer = self.answer_of(trajectory, check)
         if not answer.code:
-            return Score.of(0.0, answer.reason, evidence={"extraction": answer.evidence()})
+            return no_code(answer)
         run = self._run(sandbox, check, answer.code, [variant.args for variant in variants])
         results = tuple(
             TestResult(name=_shown(variant.args), passed=not reason, reason=reason)

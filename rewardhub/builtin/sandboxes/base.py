@@ -9,7 +9,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from pydantic import Field, PrivateAttr
 from rewardhub.builtin.sandboxes.line import Line
 from rewardhub.builtin.sandboxes.pool import Key, Slot, SlotPool
 from rewardhub.contracts import Job, Options, Outcome, Preload, Program, Sandbox
+from rewardhub.contracts.waiting import Countdown
 from rewardhub.errors import InfrastructureError, UsageError
 
 _SLOW_TIMES, _SLOW_SECONDS = 10.0, 1.0
@@ -38,23 +39,6 @@ class Kind:
     preload: Preload | None = None
     hash_seed: str = DEFAULT_HASH_SEED
     shape: tuple[Hashable, ...] = ()
-
-
-@dataclass(slots=True)
-class _Started:
-    """Programs that share a slot, which is given back when all have ended."""
-
-    pool: SlotPool
-    slot: Slot
-    running: int
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def ended(self) -> None:
-        with self.lock:
-            self.running -= 1
-            is_over = self.running == 0
-        if is_over:
-            self.pool.give(self.slot)
 
 
 class PooledSandbox(Options, Sandbox):
@@ -95,13 +79,13 @@ class PooledSandbox(Options, Sandbox):
         pool = self._open_pool()
         keys: tuple[Key, ...] = tuple((place, self._kind_of(job)) for place, job in enumerate(jobs))
         slot = pool.take(keys)
-        started = _Started(pool, slot, len(jobs))
+        running = Countdown(len(jobs), lambda: pool.give(slot))
         try:
             lines = [self._line(slot, key, set(keys)) for key in keys]
         except BaseException:
             pool.give(slot)
             raise
-        return tuple(line.start(job, started.ended) for line, job in zip(lines, jobs, strict=True))
+        return tuple(line.start(job, running.step) for line, job in zip(lines, jobs, strict=True))
 
     def alone(self) -> AbstractContextManager[None]:
         """Return a context in which this thread has all slots; see `Sandbox.alone`."""

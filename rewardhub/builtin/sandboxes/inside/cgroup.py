@@ -123,11 +123,11 @@ class Cgroup:
     def _cpu(self) -> float:
         if self.version == 1:
             return int(self._read("cpuacct", "cpuacct.usage")) / 1e9
-        return _value(self._read("cpu", "cpu.stat"), "usage_usec") / 1e6
+        return value_of(self._read("cpu", "cpu.stat"), "usage_usec") / 1e6
 
     def _kills(self) -> int:
         name = "memory.oom_control" if self.version == 1 else "memory.events"
-        return _value(self._read("memory", name), "oom_kill")
+        return value_of(self._read("memory", name), "oom_kill")
 
     def _read(self, controller: str, name: str) -> str:
         return os.pread(self._open(controller, name), 4096, 0).decode()
@@ -149,7 +149,7 @@ class Cgroup:
         return self._files[path]
 
 
-def _value(text: str, key: str) -> int:
+def value_of(text: str, key: str) -> int:
     """Return the number after ``key`` in lines of a key and a number."""
     for line in text.splitlines():
         name, _, number = line.partition(" ")

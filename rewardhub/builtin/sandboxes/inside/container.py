@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from rewardhub.builtin.sandboxes.inside.cgroup import value_of
+
 _MEBIBYTE = 1 << 20
 _MOST = 1 << 50
 """A limit above this many bytes is none."""
@@ -91,11 +93,11 @@ class ContainerGroup:
     def _cpu(self) -> float:
         """Return the CPU time of the container, but for that of this process."""
         text = self._read("cpu")
-        whole = _number(text) / 1e9 if self.version == 1 else _value(text, "usage_usec") / 1e6
+        whole = _number(text) / 1e9 if self.version == 1 else value_of(text, "usage_usec") / 1e6
         return whole - time.process_time()
 
     def _kills(self) -> int:
-        return _value(self._read("kills"), "oom_kill")
+        return value_of(self._read("kills"), "oom_kill")
 
     def _peak(self) -> int:
         return _number(self._read("peak")) if "peak" in self._files else 0
@@ -107,12 +109,3 @@ class ContainerGroup:
 def _number(text: str) -> int:
     """Return the number that a file holds; that of no limit is beyond all others."""
     return _MOST if text.strip() == "max" else int(text)
-
-
-def _value(text: str, key: str) -> int:
-    """Return the number after ``key`` in lines of a key and a number."""
-    for line in text.splitlines():
-        name, _, number = line.partition(" ")
-        if name == key:
-            return int(number)
-    return 0
