@@ -10,6 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rewardhub.cli.codes import ExitCode
+    from rewardhub.cli.running import How
+    from rewardhub.cli.score import score_files
+    from rewardhub.cli.session import Session, command, command_app
     from rewardhub.contracts import (
         DEFAULT_READS,
         BatchGrader,
@@ -102,12 +106,14 @@ __all__ = [
     "Engine",
     "Environment",
     "EnvironmentCard",
+    "ExitCode",
     "Expression",
     "ExpressionError",
     "Grader",
     "GraderCard",
     "GradingError",
     "GroupGrader",
+    "How",
     "InfrastructureError",
     "Job",
     "Judge",
@@ -141,6 +147,7 @@ __all__ = [
     "Sandbox",
     "SandboxCard",
     "Score",
+    "Session",
     "Span",
     "SpanReward",
     "Spec",
@@ -165,6 +172,8 @@ __all__ = [
     "ascore",
     "ascore_all",
     "check_reward",
+    "command",
+    "command_app",
     "discover",
     "hookimpl",
     "load_reward",
@@ -177,6 +186,7 @@ __all__ = [
     "response_of",
     "score",
     "score_all",
+    "score_files",
     "split_steps",
     "waiting",
 ]
@@ -185,9 +195,15 @@ _HOMES = ("errors", "records", "text", "expression", "contracts", "host", "engin
 """Where the names live; the homes that are quick to import come first."""
 
 _RENAMED = {
+    "ExitCode": "rewardhub.cli.codes:ExitCode",
+    "How": "rewardhub.cli.running:How",
+    "Session": "rewardhub.cli.session:Session",
     "check_reward": "rewardhub.spec:check",
+    "command": "rewardhub.cli.session:command",
+    "command_app": "rewardhub.cli.session:command_app",
     "load_reward": "rewardhub.spec:load",
     "parse_expression": "rewardhub.expression:parse",
+    "score_files": "rewardhub.cli.score:score_files",
 }
 
 

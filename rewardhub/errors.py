@@ -141,7 +141,20 @@ class GradingError(RewardhubError):
 
 
 class InfrastructureError(GradingError):
-    """A sandbox, an endpoint or the machine broke. Tried again, then *failed* (infrastructure)."""
+    """A sandbox, an endpoint or the machine broke. Tried again, then *failed* (infrastructure).
+
+    Attributes:
+        retry_after: how many seconds an endpoint asked to be left alone; None: it did not say.
+        passing: whether it may be over by itself; what a second try cannot mend (a wrong key, a
+            budget that is used up) is not tried again.
+    """
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, passing: bool = True
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.passing = passing
 
 
 class TaskError(GradingError):

@@ -20,6 +20,7 @@ class SameJudge(Options, Judge):
         *,
         schema: Mapping[str, Any] | None = None,
         seed: int | None = None,
+        logprobs: int = 0,
     ) -> JudgeReply:
         return JudgeReply(text=self.reply)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,7 @@ from rewardhub.contracts import ReadOptions
 from rewardhub.engine.ahead import workers_ahead
 from rewardhub.engine.folder import Input, Plan
 from rewardhub.errors import UsageError
+from rewardhub.records import EMPTY
 from rewardhub.spec import load
 
 app = command_app()
@@ -54,20 +56,50 @@ def score(
     same command goes on with a run that was interrupted. Exit code 0: every trajectory got a
     reward; 1: some did not; 2: the command or the spec was wrong; 130 or 143: interrupted.
     """
+    how = How(workers=workers, cache=not no_cache, ordered=not unordered, strict=strict)
+    columns = read_mapping(mapping or ())
+    return score_files(
+        session, files, reward, run=run, out=out, mapping=columns, reader=reader, how=how
+    )
+
+
+def score_files(
+    session: Session,
+    files: Sequence[Path],
+    reward: str,
+    *,
+    run: Path | None = None,
+    out: Path | None = None,
+    mapping: Mapping[str, str] = EMPTY,
+    reader: str | None = None,
+    how: How | None = None,
+) -> ExitCode:
+    """Score files into a run folder as `rewardhub score` does, and tell what came of it.
+
+    Args:
+        session: the command's.
+        files: trajectories.
+        reward: path of a reward file, or the name of a shipped spec.
+        run: the run folder; None: one that the same command finds again.
+        out: where results are written, too.
+        mapping: field -> column, for the readers.
+        reader: name of the reader, where a file does not tell.
+        how: how the run is carried out.
+
+    Raises:
+        UsageError: for a file that is missing or named twice, or that no reader can read.
+        SpecError: with every mistake of the reward file.
+    """
     if session.as_json and str(out) == "-":
         raise UsageError("`--json` and `--out -` both write to stdout: choose one.")
-    columns = read_mapping(mapping or ())
     with workers_ahead() as launcher:
         spec = load(reward, session.registry)
-        inputs = _inputs(session, files, reader, columns)
+        inputs = _inputs(session, files, reader, mapping)
         output = output_for(out, session.registry, files)
-        plan = Plan(reward=spec, inputs=inputs, mapping=columns)
-        how = How(
-            workers=workers, cache=not no_cache, ordered=not unordered, strict=strict,
-            launcher=launcher,
-        )  # fmt: skip
+        plan = Plan(reward=spec, inputs=inputs, mapping=mapping)
         folder = run or default_folder(spec, reward, files)
-        return carry_out(session, plan, folder, output, how)
+        ready = replace(how or How(), launcher=launcher)
+        return carry_out(session, plan, folder, output, ready)
 
 
 def _inputs(

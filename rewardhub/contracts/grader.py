@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 
 from rewardhub.contracts.described import Described
 from rewardhub.errors import GraderDefinitionError
-from rewardhub.records import Score, Trajectory
+from rewardhub.records import EMPTY, Score, Trajectory
 
 Verdict: TypeAlias = Score | bool | float
 """What a grader returns: a Score, or a bool or a number in [0, 1] where no reason is needed."""
@@ -59,6 +59,14 @@ class Options(Described):
                     f"needs. Call it `{better}`."
                 )
         super().__init_subclass__(**kwargs)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """JSON that names all a verdict depends on besides options: a digest of a model's files.
+
+        Part of the key of every cached Score, and of the spec's digest.
+        """
+        return EMPTY
 
     def open(self) -> None:
         """Get ready: called once, before the first row, in the process that grades."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, TypeAlias, TypeVar
 
 from rewardhub.contracts.resource import Resource
 from rewardhub.contracts.sandbox import Sandbox
@@ -27,19 +27,40 @@ class Usage:
     cost: float = 0.0
 
 
+FinishReason: TypeAlias = Literal["stop", "length", "content_filter", "refusal", "context_length"]
+"""Why a judge stopped: it was done; it was cut off; a filter of the endpoint held its reply back;
+it declined to answer; the question was longer than its context."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReply:
-    """A judge's answer: its text, the JSON in it (None if no schema was asked), and its usage."""
+    """A judge's answer.
+
+    Attributes:
+        text: as the model wrote it; empty where it wrote nothing.
+        data: the JSON in it; None where no schema was asked, or where it is no JSON.
+        usage: what the answer cost when it was given.
+        finish_reason: only after ``stop`` is the text whole.
+        logprobs: for each token of the text: the likeliest tokens there and their natural log
+            probabilities; empty where they were not asked, or where the judge has none.
+        cached: whether it was kept from an earlier call, so that nobody pays for it now.
+    """
 
     text: str
     data: Any = None
     usage: Usage = Usage()
-    finish_reason: str = "stop"
+    finish_reason: FinishReason = "stop"
     logprobs: tuple[Mapping[str, float], ...] = ()
+    cached: bool = False
 
 
 class Judge(Resource):
-    """A language model that a grader may ask."""
+    """A language model that a grader may ask.
+
+    A judge makes one request for each call. The engine does the rest around it, for every judge:
+    it keeps replies by content, joins equal questions, holds limits and budgets, and tries again
+    what an endpoint could not answer.
+    """
 
     kind: ClassVar[str] = "judge"
 
@@ -50,16 +71,22 @@ class Judge(Resource):
         *,
         schema: Mapping[str, Any] | None = None,
         seed: int | None = None,
+        logprobs: int = 0,
     ) -> JudgeReply:
         """Return the judge's reply to a chat.
+
+        A refusal, a filter, a reply that was cut off and a question that is too long are replies,
+        told apart by ``finish_reason``: they are about what was asked, and do not mend themselves.
 
         Args:
             messages: chat messages with ``role`` and ``content``.
             schema: JSON Schema that the reply must satisfy.
             seed: for backends that can repeat themselves.
+            logprobs: how many of the likeliest tokens to tell for each token of the reply.
 
         Raises:
-            InfrastructureError: if the endpoint gave no answer within its retries.
+            InfrastructureError: if the endpoint gave no answer; its ``retry_after`` says how many
+                seconds it asked to be left alone.
         """
 
 

@@ -87,6 +87,7 @@ class Entry:
                 "distribution": [owner.distribution, owner.version],
                 "source": owner.source,
                 "options": self.grader.model_dump(mode="json"),
+                "depends_on": dict(self.grader.identity),
                 "reads": sorted(self.card.all_reads),
                 "group_by": self.card.group_by,
                 "limits": [

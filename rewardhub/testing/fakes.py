@@ -29,6 +29,7 @@ class Question:
     messages: tuple[Mapping[str, Any], ...]
     schema: Mapping[str, Any] | None
     seed: int | None
+    logprobs: int = 0
 
     @property
     def text(self) -> str:
@@ -80,13 +81,14 @@ class FakeJudge(Judge):
         *,
         schema: Mapping[str, Any] | None = None,
         seed: int | None = None,
+        logprobs: int = 0,
     ) -> JudgeReply:
         """Return the next reply; an exception among them is raised.
 
         Raises:
             UsageError: if there is none left.
         """
-        self.asked.append(Question(tuple(messages), schema, seed))
+        self.asked.append(Question(tuple(messages), schema, seed, logprobs))
         reply = self._replies.next()
         if isinstance(reply, JudgeReply):
             return reply
