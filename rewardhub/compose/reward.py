@@ -23,9 +23,10 @@ def compose(
         results: what each stage comes to, up to the gate that ended the grading.
     """
     last = spec.stages[len(results) - 1]
-    ending = results[-1]
-    if last.gate is not None and ending.value is not None and closes(last.gate, ending):
-        return _gated(spec, standings, steps, last, ending.value)
+    if last.gate is not None:
+        ending = results[-1].value
+        if ending is not None and closes(last.gate, results[-1]):
+            return _gated(spec, standings, steps, last, ending)
     for result in results:
         if result.fault is not None:
             parts = _parts(spec, standings, {})
@@ -40,9 +41,11 @@ def _scored(
     results: Sequence[StageResult],
 ) -> Reward:
     contributions: dict[str, float | None] = {}
+    amounts: list[float] = []
     for result in results:
-        contributions.update(result.contributions)
-    value = math.fsum([result.amount for result in results])
+        contributions |= result.contributions
+        amounts.append(result.amount)
+    value = math.fsum(amounts)
     if spec.places_steps:
         ledger = Ledger(steps)
         for stage, result in zip(spec.stages, results, strict=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from rewardhub.compose.steps import value_of
 from rewardhub.records import TOLERANCE, Fault, Score
@@ -46,12 +45,11 @@ class StageResult:
 
 def part_value(stage: Stage, standing: Standing) -> float | None:
     """Return the value that a part counts with: 0 when skipped, None when it has none."""
-    if type(standing) is Skipped:
-        return 0.0
-    assert type(standing) is Score
-    if stage.steps is not None and standing.step_values:
-        return value_of(stage.steps, standing)
-    return standing.value
+    if type(standing) is Score:
+        if stage.steps is not None and standing.step_values:
+            return value_of(stage.steps, standing)
+        return standing.value
+    return 0.0
 
 
 def _ends(entry: Entry, score: Score) -> bool:
@@ -68,15 +66,15 @@ def result_of(stage: Stage, standings: Mapping[str, Standing]) -> StageResult:
         standings: part id -> its Score, or why it was skipped; every part of the stage is there.
     """
     if stage.is_single:
-        (entry,) = stage.entries
-        standing = standings[entry.id]
-        value = 0.0 if type(standing) is Skipped else cast("Score", standing).value
+        name = stage.order[0][1]
+        standing = standings[name]
+        value = standing.value if type(standing) is Score else 0.0
         if value is not None:
             amount = amount_of(stage, value)
-            return StageResult(value, amount, {entry.id: amount})
+            return StageResult(value, amount, {name: amount})
     counted: list[tuple[Entry, float]] = []
-    for entry in stage.entries:
-        standing = standings[entry.id]
+    for entry, name, _ in stage.order:
+        standing = standings[name]
         value = part_value(stage, standing)
         if value is not None:
             counted.append((entry, value))
@@ -100,11 +98,10 @@ def amount_of(stage: Stage, value: float) -> float:
 
 def _by_mean(stage: Stage, counted: Sequence[tuple[Entry, float]]) -> StageResult:
     contributions: dict[str, float | None] = {}
+    total = stage.total
     if len(counted) != len(stage.entries):
         contributions = {entry.id: 0.0 for entry in stage.entries}
-    total = 0.0
-    for entry, _ in counted:
-        total += entry.weight
+        total = sum(entry.weight for entry, _ in counted)
     weight = stage.weight / total
     value = amount = 0.0
     for entry, part in counted:
@@ -112,7 +109,8 @@ def _by_mean(stage: Stage, counted: Sequence[tuple[Entry, float]]) -> StageResul
         added = entry.weight * weight * (part if weight >= 0.0 else 1.0 - part)
         contributions[entry.id] = added
         amount += added
-    return StageResult(min(1.0, value / total), amount, contributions)
+    value /= total
+    return StageResult(min(1.0, value), amount, contributions)
 
 
 def _by_product(stage: Stage, counted: Sequence[tuple[Entry, float]]) -> StageResult:

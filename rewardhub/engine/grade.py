@@ -89,6 +89,8 @@ class Runner:
             seconds = time.perf_counter() - start
             if type(verdict) is Score and not verdict.step_values:  # as most are
                 return verdict.signed(self._use, seconds)
+            if type(verdict) is float:
+                return Score.of(verdict, seconds=seconds, grader=self._use)
             return score_of(verdict, self.entry, trajectory, seconds)
         except BaseException as error:
             if _is_not_the_graders(error):

@@ -82,17 +82,18 @@ class Graders:
             known: Scores of an earlier run that still hold, by part id.
         """
         runners = self.of(course.spec)
+        standings = course.standings
         waiting: list[Runner] = []
         for entry in course.ready():
-            if known is not None and entry.id in known:
-                course.put(entry, known[entry.id])
+            name = entry.id
+            if known is not None and name in known:
+                standings[name] = known[name]
                 continue
-            runner = runners[entry.id]
-            score = grade(runner, trajectory)
+            score = grade(runners[name], trajectory)
             if score is None:
-                waiting.append(runner)
+                waiting.append(runners[name])
             else:
-                course.put(entry, score)
+                standings[name] = score
         return waiting
 
 

@@ -17,6 +17,10 @@ _INSERT = "INSERT OR IGNORE INTO seen VALUES (?)"
 _INSERT_ALL = "INSERT OR IGNORE INTO seen SELECT value FROM json_each(?)"
 _CACHE_KIB = 16_000
 
+IN_MEMORY = 1 << 18
+"""As many ids are kept in memory at first, some 18 MB: looking them up on disk takes twenty times
+as long."""
+
 
 class RowHead(TypedDict):
     """The fields of a ledger line that say which row it is."""
@@ -50,6 +54,7 @@ class RowIndex:
         self._database.execute("CREATE TABLE before (row INTEGER PRIMARY KEY, place INTEGER)")
         self._database.execute("CREATE TABLE members (name TEXT PRIMARY KEY, n INTEGER)")
         self._lock = threading.Lock()
+        self._seen: set[int] | None = set()  # None once they are on disk
         self.any_done = False
         self.has_previous = False
         self._previous: BinaryIO | None = None
@@ -70,6 +75,15 @@ class RowIndex:
     def all_new(self, hashes: bytes) -> bool:
         """Note ids by their hashes, 8 bytes each, if all of them are new; return whether."""
         keys = struct.unpack(f"<{len(hashes) // 8}q", hashes)
+        if self._seen is not None:
+            new = set(keys)
+            if len(new) == len(keys) and self._seen.isdisjoint(new):
+                self._seen |= new
+                if len(self._seen) > IN_MEMORY:
+                    self._move_to_disk(self._seen)
+                return True
+            self._move_to_disk(self._seen)
+            return False
         before = self._database.total_changes
         self._database.execute("BEGIN")
         # One statement for all of them: half the time of one for each.
@@ -77,6 +91,12 @@ class RowIndex:
         all_new = self._database.total_changes - before == len(keys)
         self._database.execute("COMMIT" if all_new else "ROLLBACK")
         return all_new
+
+    def _move_to_disk(self, seen: set[int]) -> None:
+        self._database.execute("BEGIN")
+        self._database.execute(_INSERT_ALL, (str(list(seen)),))
+        self._database.execute("COMMIT")
+        self._seen = None
 
     def note_done(self, rows: Iterable[tuple[int, int]]) -> None:
         """Note rows (source, row) that the ledger has already."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -140,20 +141,27 @@ def id_hash(identity: str) -> bytes:
     return hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=8).digest()
 
 
+_quoted = json.encoder.encode_basestring
+"""Text as JSON, with nothing escaped that UTF-8 can hold."""
+
+
 def ledger_line(
     trajectory: Trajectory, reward: Reward, source: int, row: int, digest: str
 ) -> bytes:
     """Return the ledger's line for one trajectory."""
-    head = {
-        "schema_version": SCHEMA_VERSION,
-        "id": trajectory.id,
-        "task": trajectory.task.id,
-        "group": trajectory.group,
-        "domain": trajectory.task.domain,
-        "source": source,
-        "row": row,
-        "digest": digest,
-        "status": trajectory.status,
-        "steps": len(trajectory.steps),
-    }
-    return b'%s,"reward":%s}\n' % (dump_json(head)[:-1], write_record(reward))
+    task = trajectory.task
+    head = (  # as `dump_json` would write it, in less than half of the time
+        f'{{"schema_version":{SCHEMA_VERSION},"id":{_quoted(trajectory.id)},'
+        f'"task":{_quoted(task.id)},"group":{_quoted(trajectory.group)},'
+        f'"domain":{_quoted(task.domain)},"source":{source},"row":{row},"digest":"{digest}",'
+        f'"status":"{trajectory.status}","steps":{len(trajectory.steps)}'
+    )
+    return b'%s,"reward":%s}\n' % (_encoded(head), write_record(reward))
+
+
+def _encoded(text: str) -> bytes:
+    """Return UTF-8; half of a surrogate pair becomes U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

@@ -131,6 +131,11 @@ class Stage:
         )
 
     @cached_property
+    def total(self) -> float:
+        """The sum of the weights of its entries."""
+        return sum(entry.weight for entry in self.entries)
+
+    @cached_property
     def is_single(self) -> bool:
         """Whether the stage's value is just the value of its only part."""
         return len(self.entries) == 1 and self.combine == "mean" and self.steps is None

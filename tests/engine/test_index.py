@@ -44,6 +44,15 @@ def test_finds_a_known_id_among_many(index: RowIndex) -> None:
     assert [name for name, is_new in zip(many, new, strict=True) if not is_new] == ["id 1400"]
 
 
+def test_ids_stay_known_when_there_are_more_than_memory_keeps(
+    index: RowIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rewardhub.engine.index.IN_MEMORY", 3)
+    assert index.new_ids(hashes("a", "b", "c", "d")) == [True] * 4
+    assert index.new_ids(hashes("e", "a")) == [True, False]
+    assert index.new_ids(hashes("d", "f", "e")) == [False, True, False]
+
+
 def test_no_ids_are_no_error(index: RowIndex) -> None:
     assert index.new_ids([]) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -113,3 +114,20 @@ def test_a_line_of_a_spec_that_nobody_knows_has_nothing_that_holds(
 )
 def test_a_cell_knows_how_far_it_is(cell: Cell, ready: bool, entered: bool) -> None:
     assert (cell.ready, cell.entered) == (ready, entered)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ('say "a\\b"\n\x01\x7f', 'say "a\\b"\n\x01\x7f'),
+        ("naïve 日本 🙂 \u2028", "naïve 日本 🙂 \u2028"),
+        ("half of a pair: \ud83d", "half of a pair: \ufffd"),
+    ],
+)
+def test_a_line_holds_any_id_as_json(name: str, written: str) -> None:
+    trajectory = make_trajectory("x", id=name)
+    line = ledger_line(trajectory, Reward(0.0, step_rewards=(0.0,)), 1, 7, row_digest(DATA))
+    fields = json.loads(line.decode())
+    assert (fields["id"], fields["source"], fields["row"]) == (written, 1, 7)
+    assert fields["task"] == fields["group"] == trajectory.task.id
+    assert fields["status"] == "completed"

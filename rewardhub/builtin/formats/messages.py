@@ -17,6 +17,7 @@ from rewardhub.records import freeze
 from rewardhub.text import TemplateFacts, normalise
 
 _ROLES = ("user", "assistant", "system", "tool", "developer", "function")
+_SPEAKING = ("user", "system", "developer")
 _TEXT_PARTS = (None, "text", "input_text", "output_text", "refusal")
 _THOUGHT_PARTS = ("reasoning", "thinking")
 _MEDIA_PARTS = (
@@ -58,6 +59,38 @@ def _why_no_message(place: str, value: Any) -> str:
     if not is_object(value):
         return f"`{place}` is {kind_of(value)}, not a message with role and content"
     return f"`{place}.role` is {value.get('role')!r}, not one of {', '.join(_ROLES)}"
+
+
+def plain_chat(
+    messages: Any, facts: TemplateFacts
+) -> tuple[list[Fields], list[Fields], bool] | None:
+    """Return what was asked, the steps, and whether the last one is cut off, as the others here do.
+
+    For chats whose messages are a role and a text and nothing else, as most are: one look at each
+    message is enough for them. None for any other value.
+    """
+    if type(messages) is not list:
+        return None
+    asked: list[Fields] = []
+    steps: list[Fields] = []
+    truncated = False
+    for message in messages:
+        if type(message) is not dict or len(message) != 2:
+            return None
+        role, content = message.get("role"), message.get("content")
+        if type(content) is not str:
+            return None
+        if role == "assistant":
+            text, reasoning, truncated = normalise(content, facts)
+            steps.append({"text": text, "reasoning": reasoning})
+        elif role not in _SPEAKING:
+            return None
+        elif steps:
+            said = {"content": content, "call_id": ""}
+            steps[-1].setdefault("observations", []).append(said)
+        else:
+            asked.append(message)
+    return asked, steps, truncated
 
 
 def split_at_policy(messages: list[Fields]) -> tuple[list[Fields], list[Fields]]:

@@ -15,6 +15,7 @@ from rewardhub.builtin.formats.messages import (
     Fields,
     as_messages,
     media_in,
+    plain_chat,
     split_at_policy,
     steps_of,
     task_messages,
@@ -156,6 +157,9 @@ class ChatReader(_ColumnReader):
 
     def _attempt(self, own: Fields, facts: TemplateFacts) -> Attempt:
         given = structured("messages", own.get("messages", []))
+        plain = plain_chat(given, facts)
+        if plain is not None:
+            return Attempt(*plain, [])
         messages = as_messages("messages", given, "user")
         asked, acted = split_at_policy(messages)
         steps, truncated = steps_of(acted, facts)

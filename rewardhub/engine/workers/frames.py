@@ -51,7 +51,10 @@ class Channel:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._received = bytearray()
+        self._head = bytearray(_HEADER.size)
+        self._head_size = 0
+        self._body: bytearray | None = None  # of the frame that is coming in
+        self._body_size = 0
         self._sending = threading.Lock()
         self._timeout: float | None = None
 
@@ -88,32 +91,32 @@ class Channel:
             TimeoutError: if it did not come in time; what came of it is kept for the next call.
             EOFError: if the other side is gone.
         """
-        received = self._received
         while True:
-            missing = _HEADER.size - len(received)
-            if missing <= 0:
-                kind, length = _HEADER.unpack_from(received)
+            if self._body is None:
+                self._head_size += self._read(memoryview(self._head)[self._head_size :])
+                if self._head_size < _HEADER.size:
+                    continue
+                length: int = _HEADER.unpack(self._head)[1]
                 if length > LARGEST:
                     raise FrameError(f"a frame of {length:,} bytes was announced")
-                end = _HEADER.size + length
-                missing = end - len(received)
-                if missing <= 0:
-                    with memoryview(received) as view:
-                        body = bytes(view[_HEADER.size : end])
-                    del received[:end]
-                    return kind, body
-            received += self._read(missing)
+                self._body, self._body_size = bytearray(length), 0
+            if self._body_size == len(self._body):
+                body = bytes(self._body)
+                self._body, self._head_size = None, 0
+                return self._head[0], body
+            self._body_size += self._read(memoryview(self._body)[self._body_size :])
 
-    def _read(self, missing: int) -> bytes:
+    def _read(self, into: memoryview) -> int:
+        """Read what is there, at most what fits; return how many bytes that were."""
         try:
-            chunk = self._connection.recv(min(max(missing, 1 << 14), 1 << 20))
+            size = self._connection.recv_into(into)
         except TimeoutError:
             raise
         except OSError as error:
             raise EOFError(str(error)) from error
-        if not chunk:
+        if not size:
             raise EOFError("the other side closed the channel")
-        return chunk
+        return size
 
     def close(self) -> None:
         """Close the socket."""

@@ -1,10 +1,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rewardhub.builtin.formats.messages import (
     as_messages,
     media_in,
+    plain_chat,
     split_at_policy,
     steps_of,
     task_messages,
@@ -206,3 +209,32 @@ def test_images_are_found_where_they_stand() -> None:
 def test_refuses_a_tool_result_that_is_no_text() -> None:
     with pytest.raises(RowError, match="content of a tool message is neither"):
         steps(said(content=""), {"role": "tool", "tool_call_id": "x", "content": {"a": 1}})
+
+
+_TEXTS = st.sampled_from(["", "Hi", "  Hi\n", "<think>hm</think>Hi", "<think>hm", "Hi<|im_end|>"])
+_MESSAGES = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "assistant", "system", "developer", "tool"]),
+        "content": _TEXTS | st.none() | st.just([{"type": "text", "text": "Hi"}]),
+    },
+    optional={"name": st.just("Ann")},
+)
+
+
+@given(st.lists(_MESSAGES, max_size=5), st.sampled_from([DEFAULT_FACTS, TemplateFacts()]))
+def test_a_plain_chat_is_read_as_any_other(messages: list[Fields], facts: TemplateFacts) -> None:
+    plain = plain_chat(messages, facts)
+    everything = all(
+        len(each) == 2 and each["role"] != "tool" and isinstance(each["content"], str)
+        for each in messages
+    )
+    assert (plain is not None) == everything
+    if plain is not None:
+        asked, acted = split_at_policy(as_messages("messages", messages, "user"))
+        assert plain == (task_messages(asked), *steps_of(acted, facts))
+        assert media_in(acted) == []
+
+
+@pytest.mark.parametrize("value", ["Hi", {"role": "user", "content": "Hi"}, [17], None])
+def test_what_is_no_list_of_messages_is_no_plain_chat(value: Any) -> None:
+    assert plain_chat(value, DEFAULT_FACTS) is None
