@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import platform
+from collections.abc import Sequence
 
 Instruction = tuple[int, int, int, int]
 
@@ -15,6 +16,7 @@ _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCHITECTURE = 0, 4
 _NEW_NAMESPACES = 0x7E020000
 _AF_UNIX = 1
+_FEW = 4
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -97,9 +99,6 @@ def call_filter(*, sockets: bool = True, signals_only_to: int | None = None) -> 
     ]
     if platform.machine() == "x86_64":  # the x32 calls have numbers of their own
         program += [(_AT_LEAST, 0, 1, 0x40000000), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
-    for name, number in numbers.items():
-        if name not in _CONDITIONAL and name not in _SIGNALS:
-            program += _refuse(number, errno.EPERM)
     # The flags of clone3 lie in memory, where no filter sees them; the C library falls back.
     program += _refuse(numbers["clone3"], errno.ENOSYS)
     program += _refuse_if(numbers["clone"], 0, (_ANY_BIT, 0, 1, _NEW_NAMESPACES), errno.EPERM)
@@ -113,7 +112,33 @@ def call_filter(*, sockets: bool = True, signals_only_to: int | None = None) -> 
         program += _refuse(numbers["pidfd_send_signal"], errno.EPERM)
         for name in _SIGNALS[:-1]:
             program += _only_to(numbers[name], signals_only_to)
-    return [*program, (_RETURN, 0, 0, _ALLOW)]
+    never = sorted(
+        number
+        for name, number in numbers.items()
+        if name not in _CONDITIONAL and name not in _SIGNALS
+    )
+    return program + _refuse_all(never, errno.EPERM)
+
+
+def _refuse_all(numbers: Sequence[int], error: int) -> list[Instruction]:
+    """Return the last part: it refuses the calls with these numbers, sorted, and allows all others.
+
+    It halves the numbers until few are left. The kernel follows a new filter through for each of
+    its calls, so the way to an answer is what a filter costs.
+    """
+    if len(numbers) > _FEW:
+        middle = len(numbers) // 2
+        below = _refuse_all(numbers[:middle], error)
+        return [
+            (_AT_LEAST, len(below), 0, numbers[middle]),
+            *below,
+            *_refuse_all(numbers[middle:], error),
+        ]
+    return [
+        *((_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _ERRNO | error),
+    ]
 
 
 def _refuse(number: int, error: int) -> list[Instruction]:

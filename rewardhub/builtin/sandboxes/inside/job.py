@@ -31,6 +31,7 @@ def become_job(
     *,
     call_filter: linux.Filter | None,
     base_mb: int,
+    streams: program.Streams,
 ) -> NoReturn:
     """Turn this process, a fresh fork of the zygote, into the job, and run it to its end.
 
@@ -41,6 +42,7 @@ def become_job(
         control: tells the warden how far it is; closed before anything of the job runs.
         call_filter: the filter of system calls, where it is the same for all jobs.
         base_mb: the address space of the zygote.
+        streams: stdin, stdout and stderr, as the zygote has made them.
     """
     try:
         payload = _arrange(descriptors)
@@ -62,7 +64,7 @@ def become_job(
         filter_for(setting).install()
     if content.command:
         program.execute(content.command, {**os.environ, **own})
-    program.run_source(content.source, own, folder)
+    program.run_source(content.source, own, folder, streams)
 
 
 def _arrange(descriptors: list[int]) -> int:

@@ -34,16 +34,30 @@ def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
         give_up(f"{command[0]}: {error}", 126)
 
 
-def run_source(source: str, environment: Mapping[str, str], folder: str) -> NoReturn:
+Streams = tuple[io.TextIOWrapper, io.TextIOWrapper, io.TextIOWrapper]
+
+
+def make_streams() -> Streams:
+    """Return stdin, stdout and stderr of descriptors 0, 1 and 2, which are files and pipes.
+
+    They are used once there are others behind the descriptors, of the same kind.
+    """
+    return _open(0, "r", "strict"), _open(1, "w", "strict"), _open(2, "w", "backslashreplace")
+
+
+def run_source(
+    source: str, environment: Mapping[str, str], folder: str, streams: Streams
+) -> NoReturn:
     """Run source as ``__main__``, and end this process as the interpreter would.
 
     Args:
         source: the text.
         environment: variables that are added to those of the zygote.
         folder: the working folder.
+        streams: stdin, stdout and stderr.
     """
     try:
-        _make_own(environment, folder)
+        _make_own(environment, folder, streams)
         main = types.ModuleType("__main__")
         vars(main).update(__builtins__=builtins, __file__=f"{folder}/{NAME}")
         sys.modules["__main__"] = main
@@ -56,15 +70,14 @@ def run_source(source: str, environment: Mapping[str, str], folder: str) -> NoRe
         os._exit(code or (1 if sys.exc_info()[0] else 0))
 
 
-def _make_own(environment: Mapping[str, str], folder: str) -> None:
+def _make_own(environment: Mapping[str, str], folder: str, streams: Streams) -> None:
     """Give the process variables, streams and paths as those of a fresh interpreter."""
     if environment:
         os.environ.update(environment)
     sys.argv[:] = [NAME]
     sys.path.insert(0, folder)
-    sys.stdin = sys.__stdin__ = _open(0, "r", "strict")  # type: ignore[misc]
-    sys.stdout = sys.__stdout__ = _open(1, "w", "strict")  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = _open(2, "w", "backslashreplace")  # type: ignore[misc]
+    sys.stdin, sys.stdout, sys.stderr = streams
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = streams  # type: ignore[misc]
 
 
 def _open(descriptor: int, mode: str, errors: str) -> io.TextIOWrapper:

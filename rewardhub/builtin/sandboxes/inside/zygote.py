@@ -8,7 +8,6 @@ import gc
 import importlib
 import json
 import os
-import resource
 import shutil
 import signal
 import site
@@ -20,7 +19,7 @@ import types
 from pathlib import Path
 from typing import NoReturn
 
-from rewardhub.builtin.sandboxes.inside import linux, sweep, walls
+from rewardhub.builtin.sandboxes.inside import linux, program, sweep, walls
 from rewardhub.builtin.sandboxes.inside.job import CHANNEL, become_job, filter_for
 from rewardhub.builtin.sandboxes.inside.tree import family_of
 from rewardhub.builtin.sandboxes.inside.wishes import NAMESPACES, Order, Setting
@@ -176,8 +175,16 @@ def environment_of(setting: Setting) -> dict[str, str]:
 def _info() -> dict[str, object]:
     return {
         "python": sys.version.split()[0],
-        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "rss_mb": _size_of_a_fork(),
     }
+
+
+def _size_of_a_fork() -> float:
+    """Return the memory that a job has before it does anything, in MiB."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    return os.wait4(pid, 0)[2].ru_maxrss / 1024
 
 
 def _address_space_mb() -> int:
@@ -191,6 +198,7 @@ def _address_space_mb() -> int:
 def _serve(setting: Setting, control: socket.socket, base_mb: int) -> None:
     """Fork one job after the other, as the warden orders."""
     call_filter = None if setting.mode in {"landlock", "bare"} else filter_for(setting)
+    streams = _streams()
     gc.collect()
     gc.freeze()
     while True:
@@ -207,6 +215,7 @@ def _serve(setting: Setting, control: socket.socket, base_mb: int) -> None:
                 control,
                 call_filter=call_filter,
                 base_mb=base_mb,
+                streams=streams,
             )
         for descriptor in descriptors:
             os.close(descriptor)
@@ -223,6 +232,20 @@ def _serve(setting: Setting, control: socket.socket, base_mb: int) -> None:
             "rss_mb": usage.ru_maxrss / 1024,
         }
         control.send(b"W" + json.dumps(told).encode())
+
+
+def _streams() -> program.Streams:
+    """Return the streams of jobs, made while there is behind them what jobs get there."""
+    stdin, (reader, writer) = os.memfd_create("stdin", os.MFD_CLOEXEC), os.pipe()
+    kept = [os.dup(number) for number in range(3)]
+    for number, behind in enumerate((stdin, writer, writer)):
+        os.dup2(behind, number)
+    streams = program.make_streams()
+    for number, behind in enumerate(kept):
+        os.dup2(behind, number)
+    for descriptor in (stdin, reader, writer, *kept):
+        os.close(descriptor)
+    return streams
 
 
 def _end_family() -> None:
