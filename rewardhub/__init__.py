@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rewardhub.contracts import (
         DEFAULT_READS,
         BatchGrader,
+        Budgeted,
         Environment,
         Grader,
         GroupGrader,
@@ -101,6 +102,7 @@ __all__ = [
     "DEFAULT_READS",
     "AttackCard",
     "BatchGrader",
+    "Budgeted",
     "Cache",
     "CommandCard",
     "Engine",

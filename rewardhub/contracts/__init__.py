@@ -1,6 +1,7 @@
 """What plugins implement: graders, formats, resources, policies, environments."""
 
 from rewardhub.contracts.acting import Environment, Policy, Turn
+from rewardhub.contracts.budget import Budgeted
 from rewardhub.contracts.formats import RawRow, Reader, ReadOptions, Writer
 from rewardhub.contracts.grader import (
     AnyGrader,
@@ -37,6 +38,7 @@ __all__ = [
     "KINDS",
     "AnyGrader",
     "BatchGrader",
+    "Budgeted",
     "Environment",
     "Grader",
     "GroupGrader",

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal, Self
+from typing import ClassVar
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr
 
-from rewardhub import Outcome, Sandbox, Score, TaskError, Trajectory
+from rewardhub import Budgeted, Outcome, Sandbox, Score, TaskError, Trajectory
 from rewardhub_code.again import Again
 from rewardhub_code.checks import CodeCheck
 from rewardhub_code.running import TaskBook, key_of, no_code
 
 
-class Budget(Again):
-    """The base of both: 1 is free, 0 is a budget that is used up.
-
-    With the amount x, ``free`` f and ``budget`` b, and t = (x - f) / (b - f) kept in [0, 1]:
-    ``linear`` 1 - t; ``cosine`` (1 + cos(pi t)) / 2; ``step`` 1 up to the budget, 0 above it.
+class Cost(Budgeted, Again):
+    """The base of both: what a right solution used, held against a budget.
 
     The amount is that of the solution's program in the tests of the task: the least of `runs`, for
     whatever else the machine does only adds to it. A solution that does not pass all tests, in
@@ -27,24 +24,12 @@ class Budget(Again):
     unit: ClassVar[str]
     least: ClassVar[float]
 
-    budget: float = Field(gt=0, allow_inf_nan=False)
-    """The amount that uses everything up; with `relative`, a multiple of the reference's."""
-    free: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    """The amount that costs nothing; below the budget."""
-    shape: Literal["linear", "step", "cosine"] = "linear"
-    """How the value falls from `free` to `budget`."""
     relative: bool = False
-    """Whether amounts are multiples of what the task's reference uses, measured once."""
+    """Whether amounts, `budget` and `free` too, are multiples of what the task's reference uses."""
     runs: int = Field(default=1, ge=1, le=20)
     """How often the tests are run."""
 
     _of_references: TaskBook[tuple[float, str]] = PrivateAttr(default_factory=TaskBook)
-
-    @model_validator(mode="after")
-    def _free_is_below_budget(self) -> Self:
-        if self.free >= self.budget:
-            raise ValueError(f"free ({self.free:g}) must be below budget ({self.budget:g})")
-        return self
 
     def amount_of(self, outcome: Outcome) -> float:
         """Return what a run used."""
@@ -66,7 +51,7 @@ class Budget(Again):
         used = max(amount, self.least) / scale
         words = f"times the reference's {scale:.3g} {self.unit}" if self.relative else self.unit
         return Score.of(
-            self.value_of(used),
+            self.left_of(used),
             f"{used:.3g} of {self.budget:g} {words}",
             metrics={self.unit.replace(" ", "_"): amount},
             evidence=evidence,
@@ -97,15 +82,8 @@ class Budget(Again):
             least = min(least, self.amount_of(run.outcome))
         return least, ""
 
-    def value_of(self, amount: float) -> float:
-        """Return what is left when ``amount`` is used, in units of the budget."""
-        if self.shape == "step":
-            return 1.0 if amount <= self.budget else 0.0
-        used = min(1.0, max(0.0, (amount - self.free) / (self.budget - self.free)))
-        return 1.0 - used if self.shape == "linear" else (1.0 + math.cos(math.pi * used)) / 2.0
 
-
-class Runtime(Budget):
+class Runtime(Cost):
     """CPU seconds of a right solution in the tests of its task, held against a budget.
 
     What is below 0.05 s counts as 0.05 s: it is the start of a program, not the solution.
@@ -119,7 +97,7 @@ class Runtime(Budget):
         return outcome.cpu_seconds
 
 
-class Memory(Budget):
+class Memory(Cost):
     """MiB of memory of a right solution in the tests of its task, held against a budget.
 
     The peak of its program, interpreter included. What is below 16 MiB counts as 16 MiB.

@@ -115,7 +115,7 @@ def test_measures_unit_tests_and_programs(local: Sandbox) -> None:
 )
 def test_has_the_shapes_of_other_costs(shape: Any, amount: float, value: float) -> None:
     grader = Runtime(budget=3, free=1, shape=shape)
-    assert grader.value_of(amount) == pytest.approx(value, abs=1e-6)
+    assert grader.left_of(amount) == pytest.approx(value, abs=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"budget": 0}, {"budget": 1, "free": 1}, {"budget": -1}])

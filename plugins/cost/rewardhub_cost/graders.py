@@ -4,41 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import ClassVar, Literal, Self
+from typing import ClassVar
 
-from pydantic import Field, model_validator
-
-from rewardhub import Grader, Score, Trajectory
-
-Shape = Literal["linear", "step", "cosine"]
+from rewardhub import Budgeted, Grader, Score, Trajectory
 
 
-class Cost(Grader):
-    """The base of all graders here: 1 is free, 0 is a budget that is used up.
-
-    With the amount x, ``free`` f and ``budget`` b, and t = (x - f) / (b - f) kept in [0, 1]:
-
-    - ``linear``: 1 - t
-    - ``cosine``: (1 + cos(pi t)) / 2, which forgives small amounts and falls fastest halfway
-    - ``step``: 1 up to the budget itself, 0 above it
-
-    No value rises with the amount.
-    """
+class Cost(Budgeted, Grader):
+    """The base of all graders here: what the attempt used, held against a budget."""
 
     unit: ClassVar[str]
-
-    budget: float = Field(gt=0, allow_inf_nan=False)
-    """The amount that uses everything up."""
-    free: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    """The amount that costs nothing; below the budget."""
-    shape: Shape = "linear"
-    """How the value falls from `free` to `budget`: `linear`, `cosine` or `step`."""
-
-    @model_validator(mode="after")
-    def _free_is_below_budget(self) -> Self:
-        if self.free >= self.budget:
-            raise ValueError(f"free ({self.free:g}) must be below budget ({self.budget:g})")
-        return self
 
     def amount(self, trajectory: Trajectory) -> float | None:
         """Return how much the attempt used; None if nobody recorded it."""
@@ -56,16 +30,10 @@ class Cost(Grader):
                 fault="infrastructure",
             )
         return Score.of(
-            self._value(amount),
+            self.left_of(amount),
             f"{amount:.12g} of {self.budget:.12g} {self.unit}",
             metrics={self.unit.replace(" ", "_"): amount},
         )
-
-    def _value(self, amount: float) -> float:
-        if self.shape == "step":
-            return 1.0 if amount <= self.budget else 0.0
-        used = min(1.0, max(0.0, (amount - self.free) / (self.budget - self.free)))
-        return 1.0 - used if self.shape == "linear" else (1.0 + math.cos(math.pi * used)) / 2.0
 
 
 class Steps(Cost):
