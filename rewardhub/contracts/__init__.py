@@ -2,6 +2,7 @@
 
 from rewardhub.contracts.acting import Environment, Policy, Turn
 from rewardhub.contracts.budget import Budgeted
+from rewardhub.contracts.described import Check
 from rewardhub.contracts.formats import RawRow, Reader, ReadOptions, Writer
 from rewardhub.contracts.grader import (
     AnyGrader,
@@ -39,6 +40,7 @@ __all__ = [
     "AnyGrader",
     "BatchGrader",
     "Budgeted",
+    "Check",
     "Environment",
     "Grader",
     "GroupGrader",

@@ -1,4 +1,4 @@
-"""Options that are described by the texts below them."""
+"""Models whose fields are described by the texts below them: options, and checks of tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import textwrap
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, GetJsonSchemaHandler
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -33,6 +33,18 @@ class Described(BaseModel):
             if alias in properties:
                 properties[alias].setdefault("description", text)
         return schema
+
+
+class Check(Described):
+    """The base of what a task says under one key of ``Task.checks``; a card names it.
+
+    Frozen; a name that is not known is a mistake, and errors do not quote what the task holds.
+    Built when it is first used.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True
+    )
 
 
 @cache

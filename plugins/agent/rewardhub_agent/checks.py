@@ -7,19 +7,17 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     model_validator,
 )
 
-from rewardhub import TaskError, Trajectory
+from rewardhub import Check, TaskError, Trajectory
 from rewardhub_agent.finding import plain_text
 from rewardhub_agent.values import names_of
 
-C = TypeVar("C", bound="Check")
+C = TypeVar("C", bound=Check)
 
 
 def _listed(value: Any) -> Any:
@@ -47,12 +45,6 @@ Path = Annotated[str, AfterValidator(_is_path)]
 Accepted = Mapping[str, tuple[Any, ...]]
 """Argument -> accepted values; ``""`` among them means that it may be left out, and none at all
 that the array is empty."""
-
-
-class Check(BaseModel):
-    """The base of all checks: frozen, and a name that is not known is a mistake."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class AcceptedCall(Check):

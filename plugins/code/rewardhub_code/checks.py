@@ -13,16 +13,11 @@ import ast
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from rewardhub import Check
 from rewardhub_code.inside import plain
 from rewardhub_code.strategies import Strategy
-
-
-class Section(BaseModel):
-    """The base of what a task says: unknown fields are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def _plain(value: Any) -> Any:
@@ -65,7 +60,7 @@ Name = Annotated[str, AfterValidator(_dotted)]
 Source = Annotated[str, AfterValidator(_parses)]
 
 
-class Call(Section):
+class Call(Check):
     """One call of the solution, and what must come of it."""
 
     args: list[Plain] = Field(default_factory=list[Any])
@@ -91,7 +86,7 @@ class Call(Section):
         return self
 
 
-class CallsCheck(Section):
+class CallsCheck(Check):
     """For ``code/calls``: calls that are compared outside of the sandbox."""
 
     tests: tuple[Call, ...] = ()
@@ -101,7 +96,7 @@ class CallsCheck(Section):
     """Whether the items of the returned list may come in any order."""
 
 
-class Program(Section):
+class Program(Check):
     """One run of a program: what it reads, and what it must print."""
 
     stdin: str = ""
@@ -110,7 +105,7 @@ class Program(Section):
     """For the evidence; default: ``run`` and its number."""
 
 
-class StdioCheck(Section):
+class StdioCheck(Check):
     """For ``code/stdio``: programs that read stdin and write stdout."""
 
     tests: tuple[Program, ...] = ()
@@ -130,7 +125,7 @@ class StdioCheck(Section):
         return self
 
 
-class UnitTestsCheck(Section):
+class UnitTestsCheck(Check):
     """For ``code/unit-tests``: tests in Python, in one of four forms."""
 
     asserts: tuple[Source, ...] = ()
@@ -176,7 +171,7 @@ def _is_test(name: str) -> str:
 TestName = Annotated[str, AfterValidator(_is_test)]
 
 
-class RepositoryCheck(Section):
+class RepositoryCheck(Check):
     """For ``code/repository``: tests of a tree of files (``Task.files``)."""
 
     fail_to_pass: tuple[TestName, ...] = ()
@@ -202,7 +197,7 @@ class RepositoryCheck(Section):
         return tuple(dict.fromkeys((*self.fail_to_pass, *self.pass_to_pass)))
 
 
-class VariantsCheck(Section):
+class VariantsCheck(Check):
     """For ``code/hidden-variants``: how further inputs are made."""
 
     arguments: tuple[Strategy, ...] = ()
@@ -215,7 +210,7 @@ class VariantsCheck(Section):
     """Whether inputs on which the reference raises count, too: the solution must raise alike."""
 
 
-class CodeCheck(Section):
+class CodeCheck(Check):
     """What a task says to the graders of code."""
 
     entry_point: Name | None = None
