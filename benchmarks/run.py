@@ -25,6 +25,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "compose_verifiers": ("verifiers==0.4.0",),
     "file_scoring": (),
     "boxed_integers": (),
+    "judging": (),
     "sandbox": (),
     "start_up": (),
 }

@@ -10,6 +10,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rewardhub.builtin.endpoints import ChatEndpoint, ChatReply
+    from rewardhub.builtin.formats.reading import read_trajectories
+    from rewardhub.builtin.models import (
+        Generated,
+        Lease,
+        ModelFiles,
+        TextGenerator,
+        device_of,
+        dtype_of,
+        lease_model,
+        load_model,
+        load_tokenizer,
+    )
     from rewardhub.cli.codes import ExitCode
     from rewardhub.cli.running import How
     from rewardhub.cli.score import score_files
@@ -89,15 +102,26 @@ if TYPE_CHECKING:
         Task,
         ToolCall,
         Trajectory,
+        explain_validation,
         read_reward,
         read_task,
         read_trajectory,
     )
+    from rewardhub.report.scored import ScoredPair, ScoredRow, ScoredRun, open_run
     from rewardhub.scoring import ascore, ascore_all, score, score_all
     from rewardhub.spec import Route, Spec
     from rewardhub.spec.load import check as check_reward
     from rewardhub.spec.load import load as load_reward
-    from rewardhub.text import Span, TemplateFacts, normalise, response_of, split_steps
+    from rewardhub.spec.options import options_of
+    from rewardhub.text import (
+        Span,
+        StepPlace,
+        TemplateFacts,
+        normalise,
+        response_of,
+        split_steps,
+        split_trajectory,
+    )
 
 __all__ = [
     "DEFAULT_READS",
@@ -105,6 +129,8 @@ __all__ = [
     "BatchGrader",
     "Budgeted",
     "Cache",
+    "ChatEndpoint",
+    "ChatReply",
     "Check",
     "CommandCard",
     "Engine",
@@ -113,6 +139,7 @@ __all__ = [
     "ExitCode",
     "Expression",
     "ExpressionError",
+    "Generated",
     "Grader",
     "GraderCard",
     "GradingError",
@@ -123,10 +150,12 @@ __all__ = [
     "Judge",
     "JudgeCard",
     "JudgeReply",
+    "Lease",
     "Limits",
     "Message",
     "Model",
     "ModelCard",
+    "ModelFiles",
     "Observation",
     "Options",
     "Outcome",
@@ -151,6 +180,9 @@ __all__ = [
     "Sandbox",
     "SandboxCard",
     "Score",
+    "ScoredPair",
+    "ScoredRow",
+    "ScoredRun",
     "Session",
     "Span",
     "SpanReward",
@@ -158,11 +190,13 @@ __all__ = [
     "SpecCard",
     "SpecError",
     "Step",
+    "StepPlace",
     "StepValue",
     "Task",
     "TaskError",
     "TaskSourceCard",
     "TemplateFacts",
+    "TextGenerator",
     "ToolCall",
     "Trajectory",
     "Turn",
@@ -178,13 +212,22 @@ __all__ = [
     "check_reward",
     "command",
     "command_app",
+    "device_of",
     "discover",
+    "dtype_of",
+    "explain_validation",
     "hookimpl",
+    "lease_model",
+    "load_model",
     "load_reward",
+    "load_tokenizer",
     "normalise",
+    "open_run",
+    "options_of",
     "parse_expression",
     "read_reward",
     "read_task",
+    "read_trajectories",
     "read_trajectory",
     "registry_of",
     "response_of",
@@ -192,6 +235,7 @@ __all__ = [
     "score_all",
     "score_files",
     "split_steps",
+    "split_trajectory",
     "waiting",
 ]
 
@@ -199,14 +243,31 @@ _HOMES = ("errors", "records", "text", "expression", "contracts", "host", "engin
 """Where the names live; the homes that are quick to import come first."""
 
 _RENAMED = {
+    "ChatEndpoint": "rewardhub.builtin.endpoints:ChatEndpoint",
+    "ChatReply": "rewardhub.builtin.endpoints:ChatReply",
     "ExitCode": "rewardhub.cli.codes:ExitCode",
+    "Generated": "rewardhub.builtin.models:Generated",
     "How": "rewardhub.cli.running:How",
+    "Lease": "rewardhub.builtin.models:Lease",
+    "ModelFiles": "rewardhub.builtin.models:ModelFiles",
     "Session": "rewardhub.cli.session:Session",
+    "TextGenerator": "rewardhub.builtin.models:TextGenerator",
+    "ScoredPair": "rewardhub.report.scored:ScoredPair",
+    "ScoredRow": "rewardhub.report.scored:ScoredRow",
+    "ScoredRun": "rewardhub.report.scored:ScoredRun",
     "check_reward": "rewardhub.spec:check",
     "command": "rewardhub.cli.session:command",
     "command_app": "rewardhub.cli.session:command_app",
+    "device_of": "rewardhub.builtin.models:device_of",
+    "dtype_of": "rewardhub.builtin.models:dtype_of",
+    "lease_model": "rewardhub.builtin.models:lease_model",
+    "load_model": "rewardhub.builtin.models:load_model",
     "load_reward": "rewardhub.spec:load",
+    "load_tokenizer": "rewardhub.builtin.models:load_tokenizer",
+    "open_run": "rewardhub.report.scored:open_run",
+    "options_of": "rewardhub.spec.options:options_of",
     "parse_expression": "rewardhub.expression:parse",
+    "read_trajectories": "rewardhub.builtin.formats.reading:read_trajectories",
     "score_files": "rewardhub.cli.score:score_files",
 }
 

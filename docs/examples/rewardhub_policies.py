@@ -14,9 +14,8 @@ class Parrot(Policy):
 
     async def sample(self, task: Task, n: int, seed: int) -> Sequence[Trajectory]:
         who = PolicyInfo(name=self.name, version=self.version)
-        return [
-            Trajectory(task=task, steps=(Step(text=task.prompt),), policy=who) for _ in range(n)
-        ]
+        said = (Step(text=task.prompt),)
+        return [Trajectory(task=task, group_size=n, steps=said, policy=who) for _ in range(n)]
 
 
 @hookimpl

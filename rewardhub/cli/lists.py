@@ -101,7 +101,10 @@ def _grader(registered: Registered[GraderCard], *, in_full: bool = False) -> Des
         "doc": doc,
         "runs_in": where_of(card),
         "shape": card.signature.shape,
-        "resources": {slot: kind.__name__ for slot, kind in slots.items()},
+        "resources": {
+            slot: f"{kind.__name__}{'s' if slot in card.signature.several else ''}"
+            for slot, kind in slots.items()
+        },
         "reads": list(card.all_reads),
         "checks": list(card.checks),
         "gives": ["value", *card.gives],

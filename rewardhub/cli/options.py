@@ -59,6 +59,14 @@ NoCacheOption = Annotated[
         help="Neither use nor fill the cache of Scores (its folder: REWARDHUB_CACHE).",
     ),
 ]
+JudgeCacheOnlyOption = Annotated[
+    bool,
+    typer.Option(
+        "--judge-cache-only",
+        envvar="REWARDHUB_JUDGE_CACHE_ONLY",
+        help="Ask judges nothing: answer with kept verdicts alone. Needs no endpoint and no key.",
+    ),
+]
 UnorderedOption = Annotated[
     bool,
     typer.Option("--unordered", help="Write results as they come, in no order: a slow row waits."),

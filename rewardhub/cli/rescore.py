@@ -11,6 +11,7 @@ import typer
 
 from rewardhub.cli.codes import ExitCode
 from rewardhub.cli.options import (
+    JudgeCacheOnlyOption,
     NoCacheOption,
     OutOption,
     RewardOption,
@@ -24,8 +25,7 @@ from rewardhub.cli.session import Session, command, command_app
 from rewardhub.engine.folder import Input, Plan, RunFolder, cut_torn_line
 from rewardhub.errors import UsageError
 from rewardhub.host import ReaderCard
-from rewardhub.report.lookup import open_run
-from rewardhub.spec import load
+from rewardhub.report.scored import open_run
 
 app = command_app()
 
@@ -40,6 +40,7 @@ def rescore(
     run: RunOption = None,
     workers: WorkersOption = None,
     no_cache: NoCacheOption = False,
+    judge_cache_only: JudgeCacheOnlyOption = False,
     unordered: UnorderedOption = False,
 ) -> ExitCode:
     """Score a run again by another spec, or after an edit: only what changed is graded.
@@ -51,13 +52,18 @@ def rescore(
         raise UsageError("`--json` and `--out -` both write to stdout: choose one.")
     described = open_run(old).described
     inputs = tuple(_input(session, each) for each in described["inputs"])
-    spec = load(reward, session.registry)
+    how = How(
+        workers=workers,
+        cache=not no_cache,
+        judge_cache_only=judge_cache_only,
+        ordered=not unordered,
+    )
+    spec = how.load(reward, session.registry)
     output = output_for(out, session.registry, [each.path for each in inputs])
     plan = Plan(
         reward=spec, inputs=inputs, mapping=described["mapping"], facts=described.get("facts")
     )
     folder = run or old.with_name(f"{old.resolve().name}-{spec.digest[:8]}")
-    how = How(workers=workers, cache=not no_cache, ordered=not unordered)
     if folder.resolve() == old.resolve():
         return carry_out(session, plan, folder, output, how)
     with ExitStack() as stack:

@@ -17,11 +17,13 @@ from rewardhub.engine.folder import Plan, RunFolder
 from rewardhub.engine.run import Outcome, Run
 from rewardhub.engine.tally import Tally
 from rewardhub.engine.workers.launch import Launcher
-from rewardhub.errors import RowError
+from rewardhub.errors import RowError, UsageError
+from rewardhub.host import Registry
 from rewardhub.records import digest_of
 from rewardhub.report import RunSummary, show_summary
 from rewardhub.report.console import console_for, counted
-from rewardhub.spec import RewardSpec, Route
+from rewardhub.spec import RewardSpec, Route, load
+from rewardhub.spec.secrets import secrets_spared
 
 RUNS = Path("rewardhub-runs")
 
@@ -32,7 +34,8 @@ class How:
 
     Attributes:
         workers: how many worker processes; None: one for each core, at most 8.
-        cache: whether dear Scores are kept for other runs.
+        cache: whether dear Scores, and what judges reply, are kept for other runs.
+        judge_cache_only: ask judges nothing; what is not kept is an infrastructure fault.
         ordered: keep the order of the inputs.
         strict: end at the first bad row.
         launcher: starts the worker processes.
@@ -40,9 +43,23 @@ class How:
 
     workers: int | None = None
     cache: bool = True
+    judge_cache_only: bool = False
     ordered: bool = True
     strict: bool = False
     launcher: Launcher | None = None
+
+    def __post_init__(self) -> None:
+        if self.judge_cache_only and not self.cache:
+            raise UsageError("`--judge-cache-only` answers from the cache that `--no-cache` bars.")
+
+    def load(self, reward: str, registry: Registry) -> RewardSpec:
+        """Return a reward file, ready to run this way.
+
+        Raises:
+            SpecError: with every mistake of it; a judge that is asked nothing needs no secret.
+        """
+        with secrets_spared(*(["judge"] if self.judge_cache_only else [])):
+            return load(reward, registry)
 
 
 def carry_out(
@@ -87,6 +104,7 @@ def _execute(
         registry=session.registry,
         workers=how.workers,
         cache=how.cache,
+        judge_cache_only=how.judge_cache_only,
         isolate=True,
         launcher=how.launcher,
     )

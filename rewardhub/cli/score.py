@@ -12,6 +12,7 @@ import typer
 from rewardhub.builtin.formats import read_mapping, reader_for
 from rewardhub.cli.codes import ExitCode
 from rewardhub.cli.options import (
+    JudgeCacheOnlyOption,
     MapOption,
     NoCacheOption,
     OutOption,
@@ -30,7 +31,6 @@ from rewardhub.engine.ahead import workers_ahead
 from rewardhub.engine.folder import Input, Plan
 from rewardhub.errors import UsageError
 from rewardhub.records import EMPTY
-from rewardhub.spec import load
 
 app = command_app()
 
@@ -47,6 +47,7 @@ def score(
     reader: ReaderOption = None,
     workers: WorkersOption = None,
     no_cache: NoCacheOption = False,
+    judge_cache_only: JudgeCacheOnlyOption = False,
     unordered: UnorderedOption = False,
     strict: StrictOption = False,
 ) -> ExitCode:
@@ -56,7 +57,13 @@ def score(
     same command goes on with a run that was interrupted. Exit code 0: every trajectory got a
     reward; 1: some did not; 2: the command or the spec was wrong; 130 or 143: interrupted.
     """
-    how = How(workers=workers, cache=not no_cache, ordered=not unordered, strict=strict)
+    how = How(
+        workers=workers,
+        cache=not no_cache,
+        judge_cache_only=judge_cache_only,
+        ordered=not unordered,
+        strict=strict,
+    )
     columns = read_mapping(mapping or ())
     return score_files(
         session, files, reward, run=run, out=out, mapping=columns, reader=reader, how=how
@@ -92,13 +99,14 @@ def score_files(
     """
     if session.as_json and str(out) == "-":
         raise UsageError("`--json` and `--out -` both write to stdout: choose one.")
+    how = how or How()
     with workers_ahead() as launcher:
-        spec = load(reward, session.registry)
+        spec = how.load(reward, session.registry)
         inputs = _inputs(session, files, reader, mapping)
         output = output_for(out, session.registry, files)
         plan = Plan(reward=spec, inputs=inputs, mapping=mapping)
         folder = run or default_folder(spec, reward, files)
-        ready = replace(how or How(), launcher=launcher)
+        ready = replace(how, launcher=launcher)
         return carry_out(session, plan, folder, output, ready)
 
 

@@ -13,7 +13,7 @@ from rewardhub.contracts.grader import (
     Verdict,
 )
 from rewardhub.contracts.limits import Limits
-from rewardhub.contracts.resource import Resource
+from rewardhub.contracts.resource import Resource, Several
 from rewardhub.contracts.resources import (
     KINDS,
     Judge,
@@ -60,6 +60,7 @@ __all__ = [
     "Reader",
     "Resource",
     "Sandbox",
+    "Several",
     "Signature",
     "Turn",
     "Usage",

@@ -41,8 +41,9 @@ class JudgeReply:
         data: the JSON in it; None where no schema was asked, or where it is no JSON.
         usage: what the answer cost when it was given.
         finish_reason: only after ``stop`` is the text whole.
-        logprobs: for each token of the text: the likeliest tokens there and their natural log
-            probabilities; empty where they were not asked, or where the judge has none.
+        logprobs: for each token of the text: tokens and their natural log probabilities, the one
+            that was taken first, then the likeliest others; empty where they were not asked, or
+            where the judge has none.
         cached: whether it was kept from an earlier call, so that nobody pays for it now.
     """
 
@@ -88,6 +89,16 @@ class Judge(Resource):
             InfrastructureError: if the endpoint gave no answer; its ``retry_after`` says how many
                 seconds it asked to be left alone.
         """
+
+    def at_most(
+        self, messages: Sequence[Mapping[str, Any]], *, schema: Mapping[str, Any] | None = None
+    ) -> Usage | None:
+        """Return an upper bound on what the reply to a chat uses; None where it cannot be told.
+
+        Budgets in tokens and money reserve it before a call. It is asked before `open`, too.
+        """
+        del messages, schema
+        return None
 
 
 class Model(Resource):

@@ -24,11 +24,13 @@ class Signature:
         shape: the method that grades.
         is_async: whether it is ``async def``.
         slots: parameter name -> contract of the resource it asks for.
+        several: the slots that take several resources, as ``judges: Mapping[str, Judge]``.
     """
 
     shape: Shape
     is_async: bool
     slots: Mapping[str, type[Resource]]
+    several: frozenset[str] = frozenset()
 
     @property
     def only_workers(self) -> bool:
@@ -51,12 +53,18 @@ def read_signature(grader: type[Options]) -> Signature:
             f"`{grader.__name__}.{method}` needs a parameter for what it grades."
         )
     slots: dict[str, type[Resource]] = {}
+    several: set[str] = set()
     for parameter in parameters[2:]:
         if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
             continue
-        slots[parameter.name] = _kind_of(grader, method, parameter, hints)
+        name = parameter.name
+        hint = hints.get(name)
+        if typing.get_origin(hint) is Mapping:
+            several.add(name)
+            hint = (typing.get_args(hint) or (None, None))[1]
+        slots[name] = _kind_of(grader, method, name, hint, several=name in several)
     is_async = inspect.iscoroutinefunction(function)
-    return Signature(typing.cast("Shape", method), is_async, slots)
+    return Signature(typing.cast("Shape", method), is_async, slots, frozenset(several))
 
 
 def _type_hints(grader: type[Options], method: str) -> dict[str, Any]:
@@ -70,14 +78,15 @@ def _type_hints(grader: type[Options], method: str) -> dict[str, Any]:
 
 
 def _kind_of(
-    grader: type[Options], method: str, parameter: inspect.Parameter, hints: dict[str, Any]
+    grader: type[Options], method: str, name: str, hint: Any, *, several: bool
 ) -> type[Resource]:
-    hint = hints.get(parameter.name)
     for kind in KINDS:
+        if several and kind is Workers:  # which the engine itself provides
+            continue
         if inspect.isclass(hint) and issubclass(hint, kind):
             return kind
     kinds = ", ".join(kind.__name__ for kind in KINDS)
     raise GraderDefinitionError(
-        f"`{grader.__name__}.{method}` has a parameter `{parameter.name}` that is no resource. "
+        f"`{grader.__name__}.{method}` has a parameter `{name}` that is no resource. "
         f"Annotate it as one of {kinds}, or make it an option: a field of the class."
     )

@@ -30,6 +30,7 @@ from rewardhub.engine.graders import (
     specs_of,
 )
 from rewardhub.engine.groups import Groups, Member
+from rewardhub.engine.judging_cache import Verdicts
 from rewardhub.engine.manifest import manifest_of
 from rewardhub.engine.resources import SharedResources
 from rewardhub.engine.workers import WorkerPool
@@ -63,12 +64,16 @@ class Engine:
         reward: a spec file's path, a shipped spec's name, a mapping, or a loaded spec.
         registry: what is installed; the default discovers it.
         workers: how many worker processes may run; the default is one for each core, at most 8.
-        cache: where dear Scores are kept; True for the user's cache folder.
+        cache: where dear Scores are kept, and beside them what judges reply; True for the user's
+            cache folder.
         isolate: grade nothing in this process, so that no grader can take it down.
         launcher: starts the worker processes, if `workers_ahead` has begun to.
+        judge_cache_only: let no question out to a judge: what is not kept is an
+            infrastructure fault. No judge is opened, so none needs its key.
 
     Raises:
         SpecError: with every mistake of the reward file.
+        UsageError: for no workers, or kept verdicts alone without a cache.
     """
 
     def __init__(
@@ -80,6 +85,7 @@ class Engine:
         cache: Cache | bool = False,
         isolate: bool = False,
         launcher: Launcher | None = None,
+        judge_cache_only: bool = False,
     ) -> None:
         self.registry = discover() if registry is None else registry
         loaded = isinstance(reward, Spec | Route)
@@ -96,8 +102,13 @@ class Engine:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._opened = False
+        if judge_cache_only and self.cache is None:
+            raise UsageError("By kept verdicts alone, and without a cache: choose one.")
         self._shared = SharedResources(
-            self.reward, lambda entry: PoolWorkers(self.pool, entry.limits)
+            self.reward,
+            lambda entry: PoolWorkers(self.pool, entry.limits),
+            verdicts=Verdicts(self.cache.path.with_name("verdicts.sqlite")) if self.cache else None,
+            judge_cache_only=judge_cache_only,
         )
         self._graders = Graders(self.reward, self._shared)
         self._dispatch = Dispatch(self.pool, self.cache)
@@ -363,6 +374,7 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
         for task in tasks:
             task.cancel()
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())  # where clients of endpoints close
         loop.close()
 
 

@@ -151,7 +151,11 @@ async def with_retries(
 
 
 def _pauses(scores: Iterable[Score]) -> tuple[float, ...]:
-    found = (RETRIES[score.fault].pauses for score in scores if score.fault is not None)
+    found = (
+        RETRIES[score.fault].pauses
+        for score in scores
+        if score.fault is not None and score.evidence.get("passing") is not False
+    )
     return max(found, key=len, default=())
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rewardhub.contracts import AnyGrader, Resource, Workers, view_of
@@ -42,6 +43,9 @@ class WorkersProbe(Workers):
 
 
 _PROBE = WorkersProbe()
+
+LASTING = {"passing": False}
+"""In the evidence of a failed Score: what broke does not mend itself, so it is not tried again."""
 
 
 class Runner:
@@ -250,7 +254,8 @@ def score_of_error(error: BaseException, entry: Entry, seconds: float) -> Score:
     if isinstance(error, TaskError):
         return Score.abstain(str(error)).signed(entry.use, seconds)
     if isinstance(error, InfrastructureError):
-        return _failed(error, entry, seconds, "infrastructure", str(error))
+        score = _failed(error, entry, seconds, "infrastructure", str(error))
+        return score if error.passing else replace(score, evidence={**score.evidence, **LASTING})
     if isinstance(error, RecordError):
         return _failed(error, entry, seconds, "grader", str(error))
     return _failed(error, entry, seconds, "grader", f"{type(error).__name__}: {_text_of(error)}")

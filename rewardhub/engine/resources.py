@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from rewardhub.contracts import Resource, Workers
+from rewardhub.contracts import Judge, Resource, Several, Workers
+from rewardhub.engine.judging import Judging
+from rewardhub.engine.judging_cache import Verdicts
 from rewardhub.engine.metering import metered
 from rewardhub.records import canonical_json
 from rewardhub.spec.model import Entry, ResourceEntry, RewardSpec, Route, Spec
@@ -20,10 +22,21 @@ class SharedResources:
     Args:
         reward: the reward file.
         workers: makes the `Workers` of graders on threads, given an entry.
+        verdicts: keeps what judges reply; None: nothing does.
+        judge_cache_only: ask judges nothing, and answer with what is kept alone.
     """
 
-    def __init__(self, reward: RewardSpec, workers: Callable[[Entry], Workers]) -> None:
+    def __init__(
+        self,
+        reward: RewardSpec,
+        workers: Callable[[Entry], Workers],
+        *,
+        verdicts: Verdicts | None = None,
+        judge_cache_only: bool = False,
+    ) -> None:
         self._workers = workers
+        self._verdicts = verdicts
+        self._cache_only = judge_cache_only
         self._made: dict[bytes, Resource] = {}
         self._opened: list[Resource] = []
         self._by_name: dict[tuple[int, str], Resource] = {}
@@ -32,11 +45,15 @@ class SharedResources:
                 self._by_name[id(spec), name] = self._one(entry)
 
     def _one(self, entry: ResourceEntry) -> Resource:
-        limits = [entry.max_concurrency, entry.max_per_minute, entry.max_calls]
-        key = canonical_json([entry.use, entry.owner, dict(entry.options), limits])
+        key = canonical_json([entry.use, entry.owner, dict(entry.options), dict(entry.limits)])
         if key not in self._made:
-            self._made[key] = metered(entry)
+            self._made[key] = self._around(entry)
         return self._made[key]
+
+    def _around(self, entry: ResourceEntry) -> Resource:
+        if isinstance(entry.resource, Judge):
+            return Judging(entry, self._verdicts, cache_only=self._cache_only)
+        return metered(entry)
 
     def bound(self, spec: Spec, entry: Entry) -> dict[str, Resource]:
         """Return the resources of an entry, by the parameter that asks for each."""
@@ -44,8 +61,12 @@ class SharedResources:
         for slot, kind in entry.card.signature.slots.items():
             if kind is Workers:
                 bound[slot] = self._workers(entry)
+                continue
+            names = entry.bind.get(slot, slot)
+            if isinstance(names, str):
+                bound[slot] = self._by_name[id(spec), names]
             else:
-                bound[slot] = self._by_name[id(spec), entry.bind.get(slot, slot)]
+                bound[slot] = Several({name: self._by_name[id(spec), name] for name in names})
         return bound
 
     def open(self) -> None:
@@ -57,6 +78,8 @@ class SharedResources:
     def close(self) -> None:
         """Close each resource that was opened: all of them, even if one raises."""
         with ExitStack() as closing:
+            if self._verdicts is not None:
+                closing.callback(self._verdicts.close)
             while self._opened:
                 closing.callback(self._opened.pop(0).close)
 

@@ -36,6 +36,7 @@ from rewardhub.records import (
 )
 from rewardhub.spec import load
 from rewardhub.spec.model import RewardSpec, Spec
+from rewardhub.spec.secrets import secrets_spared
 from rewardhub.text import DEFAULT_FACTS, TemplateFacts
 
 YOUNG_OBJECTS = 50_000
@@ -49,7 +50,8 @@ SLICE_SECONDS = 0.2
 def serve(manifest: bytes, control: Control) -> Handler:
     """Return the handler of a worker process; called once, when the worker starts."""
     registry, source, cache = read_manifest(manifest)
-    reward = load(source, registry)
+    with secrets_spared("judge", "model", "sandbox"):  # the main process opens them
+        reward = load(source, registry)
     graders = Graders(reward)
     graders.open({"inline", "process"})
     readers = {name: each.card for name, each in registry.all(ReaderCard).items()}

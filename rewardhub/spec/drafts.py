@@ -9,7 +9,7 @@ from rewardhub.contracts import AnyGrader, Limits, Resource, Workers
 from rewardhub.expression import Expression
 from rewardhub.host import GraderCard, Registered
 from rewardhub.spec.marks import Node
-from rewardhub.spec.model import Entry, ResourceEntry, Spec
+from rewardhub.spec.model import Bound, Entry, ResourceEntry, Spec
 from rewardhub.spec.shape import EntryShape, SpecShape, StageShape
 
 
@@ -31,7 +31,7 @@ class PartDraft:
         registered: its card and owner.
         grader: the instance.
         when: its condition.
-        bind: parameter -> name of a resource.
+        bind: parameter -> name of a resource, or names of several.
     """
 
     node: Node
@@ -42,7 +42,7 @@ class PartDraft:
     registered: Registered[GraderCard] | None = None
     grader: AnyGrader | None = None
     when: Expression | None = None
-    bind: dict[str, str] = field(default_factory=dict[str, str])
+    bind: dict[str, Bound] = field(default_factory=dict[str, Bound])
 
     @property
     def slots(self) -> Mapping[str, type[Resource]]:
@@ -51,6 +51,10 @@ class PartDraft:
             return {}
         slots = self.registered.card.signature.slots
         return {name: kind for name, kind in slots.items() if kind is not Workers}
+
+    def takes_several(self, slot: str) -> bool:
+        """Whether a parameter takes several resources."""
+        return self.registered is not None and slot in self.registered.card.signature.several
 
     def entry(self) -> Entry:
         """Return the entry; only for a draft without mistakes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from rewardhub.contracts import AnyGrader, Limits, Resource
 from rewardhub.expression import Expression
@@ -15,6 +15,14 @@ from rewardhub.records import SpecInfo, Task, digest_of
 Combine = Literal["mean", "min", "max", "product", "cascade", "formula"]
 StepsRule = Literal["mean", "min", "last", "product"]
 Credit = Literal["last", "spread"]
+Bound: TypeAlias = str | tuple[str, ...]
+"""The name of the resource that a parameter gets; the names of several, in order."""
+
+LIMITS = ("max_concurrency", "max_per_minute", "max_calls")
+"""The limits that any resource may have."""
+
+JUDGE_LIMITS = ("max_tokens_per_minute", "max_tokens", "max_cost", "deadline", "retries")
+"""The limits that only judges have: they know tokens and money, and the engine asks them again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +39,11 @@ class ResourceEntry:
         max_concurrency: calls at a time; None: no limit.
         max_per_minute: calls a minute; None: no limit.
         max_calls: calls in a whole run; None: no limit.
+        max_tokens_per_minute: tokens a minute, in and out; of judges, as all below.
+        max_tokens: tokens in a whole run, in and out; None: no limit.
+        max_cost: US dollars in a whole run; None: no limit.
+        deadline: seconds that one call may take; None: the engine's default.
+        retries: how often a call is made again whose endpoint broke; None: the engine's default.
     """
 
     name: str
@@ -41,6 +54,18 @@ class ResourceEntry:
     max_concurrency: int | None = None
     max_per_minute: float | None = None
     max_calls: int | None = None
+    max_tokens_per_minute: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    deadline: float | None = None
+    retries: int | None = None
+
+    @property
+    def limits(self) -> Mapping[str, float]:
+        """The limits that the spec sets; what a Reward is does not depend on them."""
+        names = (*LIMITS, *JUDGE_LIMITS)
+        found = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +80,7 @@ class Entry:
         weight: inside the stage, above 0.
         when: condition over the ids of earlier parts, or None.
         optional: whether fault ``infrastructure`` is forgiven.
-        bind: parameter name -> name of a resource of the spec.
+        bind: parameter name -> name of a resource of the spec, or names of several.
         limits: what one grading may use.
         line: where it stands in the file.
     """
@@ -67,7 +92,7 @@ class Entry:
     weight: float = 1.0
     when: Expression | None = None
     optional: bool = False
-    bind: Mapping[str, str] = field(default_factory=dict[str, str])
+    bind: Mapping[str, Bound] = field(default_factory=dict[str, Bound])
     limits: Limits = Limits()
     line: int | None = None
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
-from rewardhub.contracts import Resource
+from rewardhub.contracts import Judge, Resource
 from rewardhub.errors import UnknownNameError, did_you_mean
 from rewardhub.host import (
     JudgeCard,
@@ -20,8 +19,9 @@ from rewardhub.host import (
 from rewardhub.spec.drafts import PartDraft
 from rewardhub.spec.explain import Subject, validated
 from rewardhub.spec.marks import Mistakes, Node
-from rewardhub.spec.model import ResourceEntry
-from rewardhub.spec.secrets import hide, holds_secret, is_secret, refuse_plain_secrets, revealed
+from rewardhub.spec.model import JUDGE_LIMITS, LIMITS, Bound, ResourceEntry
+from rewardhub.spec.options import made_of
+from rewardhub.spec.secrets import holds_secret, is_secret, is_spared
 from rewardhub.spec.shape import ResourceShape
 
 ResourceCard = SandboxCard | JudgeCard | ModelCard
@@ -65,16 +65,24 @@ class Resources:
         resource = self._instance(name, registered.card, node.without(*_OWN))
         if resource is None:
             return None
-        return ResourceEntry(
+        limits = {limit: getattr(shape, limit) for limit in (*LIMITS, *JUDGE_LIMITS)}
+        entry = ResourceEntry(
             name=name,
             use=shape.use,
             resource=cast("Resource", resource),
             options=_options(resource, node),
             owner=_label(registered.owner),
-            max_concurrency=shape.max_concurrency,
-            max_per_minute=shape.max_per_minute,
-            max_calls=shape.max_calls,
+            **limits,
         )
+        self._check_limits(entry, node)
+        return entry
+
+    def _check_limits(self, entry: ResourceEntry, node: Node) -> None:
+        """Note limits that this resource cannot be held to."""
+        for limit in JUDGE_LIMITS:
+            if getattr(entry, limit) is not None and (why := _why_not(entry, limit)):
+                problem = f"Resource `{entry.name}`: `{limit}` {why}"
+                self.mistakes.add(node.fields[limit].key, problem)
 
     def _card(
         self, name: str, use: str, node: Node, needed: set[str]
@@ -109,31 +117,27 @@ class Resources:
         return str(UnknownNameError(what, use, names, where))
 
     def _instance(self, name: str, card: ResourceCard, node: Node) -> Any:
-        where = f"Resource `{name}`"
+        return made_of(
+            resource_class(card),
+            node,
+            self.mistakes,
+            where=f"Resource `{name}`",
+            owner=f"`{card.name}`",
+            name=name,
+            spared=is_spared(card.kind),
+        )
 
-        def fix(key: str) -> str:
-            variable = f"{name}_{key}".upper().replace("-", "_")
-            return f"Name the environment variable that holds it: `{key}: {{env: {variable}}}`."
-
-        refuse_plain_secrets(node, where, fix, self.mistakes)
-        found = Mistakes()
-        data = revealed(node, where, found)
-        subject = Subject(where, f"`{card.name}`", "option ")
-        resource = validated(resource_class(card), node, subject, found, data=data)
-        for mistake in found.found:
-            # What a resource says of its options may quote them.
-            message = hide(mistake.message, node)
-            self.mistakes.found.append(replace(mistake, message=message))
-        return resource
-
-    def bind(self, part: PartDraft) -> dict[str, str]:
+    def bind(self, part: PartDraft) -> dict[str, Bound]:
         """Return parameter -> resource for a part; what cannot be bound is noted."""
         explicit = part.node.below("bind")
         for slot in explicit:
             self._check_slot(part, slot, explicit[slot])
-        bound: dict[str, str] = {}
+        bound: dict[str, Bound] = {}
         for slot, kind in part.slots.items():
-            if slot in explicit:
+            name: Bound | None
+            if part.takes_several(slot):
+                name = self._several(part, slot, kind, explicit.get(slot))
+            elif slot in explicit:
                 name = self._explicit(part, slot, kind, explicit[slot])
             else:
                 name = self._implicit(part, slot, kind)
@@ -153,8 +157,31 @@ class Resources:
             problem = f"`bind`: `{use}` has no parameter `{slot}` for a resource.{hint}"
         self.mistakes.add(node.key, f"{part.where}: {problem}")
 
+    def _several(
+        self, part: PartDraft, slot: str, kind: type[Resource], node: Node | None
+    ) -> tuple[str, ...] | None:
+        """Return the names that a parameter for several gets: by default, all of the kind."""
+        if node is None:
+            found = self._of(kind)
+            if not found and not self.unknown:
+                self._say_missing(part, slot, kind)
+            return tuple(found)
+        nodes = node.items or (node,)
+        names = [self._explicit(part, slot, kind, each) for each in nodes]
+        for place, name in enumerate(names):
+            if name is not None and name in names[:place]:
+                problem = f"`bind`: `{slot}` names `{name}` twice."
+                self.mistakes.add(nodes[place].mark, f"{part.where}: {problem}")
+        if isinstance(node.value, list) and not node.value:
+            problem = f"`bind`: `{slot}` is empty. Name the resources that it gets."
+            self.mistakes.add(node.mark, f"{part.where}: {problem}")
+        return tuple(name for name in names if name is not None)
+
     def _explicit(self, part: PartDraft, slot: str, kind: type[Resource], node: Node) -> str | None:
         name = node.value
+        if isinstance(name, list) and not part.takes_several(slot):
+            problem = f"`bind`: `{slot}` takes one resource, not a list."
+            self.mistakes.add(node.mark, f"{part.where}: {problem}")
         if not isinstance(name, str) or name in self.unknown:
             return None  # said already
         entry = self.entries.get(name)
@@ -177,6 +204,12 @@ class Resources:
             return candidates[0] if len(candidates) == 1 else None
         if len(candidates) == 1:
             return candidates[0]
+        self._say_missing(part, slot, kind)
+        return None
+
+    def _say_missing(self, part: PartDraft, slot: str, kind: type[Resource]) -> None:
+        """Note that a parameter has no resource, or too many to choose from."""
+        candidates = self._of(kind)
         assert part.registered is not None
         use = part.registered.card.name
         need = f"`{use}` needs a {kind.kind} for its parameter `{slot}`"
@@ -190,7 +223,6 @@ class Resources:
         else:
             problem = f"{need}, and the spec has none. {self._add(slot, kind)}"
         self.mistakes.add(part.node.mark, f"{part.where}: {problem}")
-        return None
 
     def _of(self, kind: type[Resource]) -> list[str]:
         return [name for name, entry in self.entries.items() if isinstance(entry.resource, kind)]
@@ -208,7 +240,9 @@ class Resources:
 
     def warn_of_unused(self, parts: Iterable[PartDraft]) -> None:
         """Warn of each resource that no grader uses."""
-        used = {name for part in parts for name in part.bind.values()}
+        used: set[str] = set()
+        for bound in (bound for part in parts for bound in part.bind.values()):
+            used.update((bound,) if isinstance(bound, str) else bound)
         for name in self.entries:
             if name not in used:
                 problem = f"Resource `{name}`: no grader uses it."
@@ -221,7 +255,8 @@ def _kinds_needed(name: str, parts: Sequence[PartDraft]) -> set[str]:
     for part in parts:
         bind = part.node.below("bind")
         for slot, kind in part.slots.items():
-            if (bind[slot].value if slot in bind else slot) == name:
+            named = bind[slot].plain if slot in bind else slot
+            if name in (named if isinstance(named, list) else [named]):
                 needed.add(kind.kind)
     return needed
 
@@ -238,6 +273,23 @@ def _options(resource: Any, node: Node) -> dict[str, Any]:
         name: value for name, value in options.items() if name in written or not is_secret(name)
     }
     return kept | secret
+
+
+def _why_not(entry: ResourceEntry, limit: str) -> str:
+    """Return why a resource cannot be held to one of the limits of judges; empty if it can."""
+    if not isinstance(entry.resource, Judge):
+        return f"is for judges, and `{entry.use}` is a {entry.resource.kind}. Take it out."
+    if limit in {"deadline", "retries"}:
+        return ""
+    bound = entry.resource.at_most(())
+    if bound is None:
+        return (
+            f"cannot be held: `{entry.use}` does not tell how many tokens a call uses at most. "
+            "Use `max_calls`."
+        )
+    if limit == "max_cost" and not bound.cost:
+        return "needs prices, and there are none. Add them to the options of the judge."
+    return ""
 
 
 def _known(names: Iterable[str]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 from rewardhub.spec.marks import Mistakes, Node
@@ -14,6 +16,27 @@ _SECRET = re.compile(
     r"|authorization"
     r"|((api|access|auth|bearer|hf|id|refresh|session)_)?token"
 )
+
+
+_SPARED: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("spared")
+
+
+@contextmanager
+def secrets_spared(*kinds: str) -> Generator[None]:
+    """Let resources of these kinds do without their secrets in specs that are loaded inside.
+
+    For whoever never opens them: a worker process, a run by kept verdicts alone.
+    """
+    token = _SPARED.set(frozenset(kinds))
+    try:
+        yield
+    finally:
+        _SPARED.reset(token)
+
+
+def is_spared(kind: str) -> bool:
+    """Return whether resources of this kind do without their secrets here."""
+    return kind in _SPARED.get(frozenset())
 
 
 def is_secret(name: str) -> bool:
@@ -38,7 +61,7 @@ def refuse_plain_secrets(
     """Note every secret that stands in the file itself. The message never shows it."""
     for name, child in node.fields.items():
         if is_secret(name) and isinstance(child.value, str) and child.value:
-            problem = f"{where}: `{name}` is a secret, and a reward file must not hold one. "
+            problem = f"{where}: `{name}` is a secret, which must not be written down. "
             mistakes.add(child.mark, problem + fix(name))
         refuse_plain_secrets(child, where, fix, mistakes)
     for item in node.items:

@@ -70,6 +70,21 @@ class ResourceShape(Described):
     max_calls: int | None = Field(default=None, ge=1)
     """How many calls it takes in a whole run."""
 
+    max_tokens_per_minute: int | None = Field(default=None, ge=1)
+    """A judge: how many tokens it takes a minute, in and out."""
+
+    max_tokens: int | None = Field(default=None, ge=1)
+    """A judge: how many tokens it takes in a whole run, in and out."""
+
+    max_cost: float | None = Field(default=None, gt=0)
+    """A judge: what it may cost in a whole run, in US dollars, by the prices among its options."""
+
+    deadline: float | None = Field(default=None, gt=0)
+    """A judge: how many seconds one call may take, without its waiting for a turn. Default 120."""
+
+    retries: int | None = Field(default=None, ge=0)
+    """A judge: how often a call is made again whose endpoint broke. Default 4."""
+
 
 class EntryShape(Shape):
     """One grader in a stage."""
@@ -92,8 +107,9 @@ class EntryShape(Shape):
     options: dict[str, Any] = Field(default_factory=dict)
     """The options of the grader."""
 
-    bind: dict[str, str] = Field(default_factory=dict)
-    """Parameter of the grader -> name of a resource, where the names differ."""
+    bind: dict[str, str | list[str]] = Field(default_factory=dict)
+    """Parameter of the grader -> name of a resource, where the names differ; a list of names for a
+    parameter that takes several. Default for those: all resources of the kind."""
 
     limits: LimitsShape = LimitsShape()
     """What one grading may use. Default: what the grader's card says."""

@@ -72,12 +72,7 @@ def _spec(spec: Spec) -> dict[str, Any]:
 
 
 def _resource(entry: ResourceEntry) -> dict[str, Any]:
-    limits = {
-        "max_concurrency": entry.max_concurrency,
-        "max_per_minute": entry.max_per_minute,
-        "max_calls": entry.max_calls,
-    }
-    return {"use": entry.use, **_without_none(limits), **entry.options}
+    return {"use": entry.use, **entry.limits, **entry.options}
 
 
 def _stage(stage: Stage) -> dict[str, Any]:

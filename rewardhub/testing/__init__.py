@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rewardhub.testing.cases import Case
     from rewardhub.testing.check import check_cases
     from rewardhub.testing.conformance import ReaderContract, WriterContract
+    from rewardhub.testing.environments import EnvironmentContract
     from rewardhub.testing.fakes import (
         CallingWorkers,
         FakeJudge,
@@ -26,14 +27,26 @@ if TYPE_CHECKING:
         fake_judge,
         fake_sandbox,
     )
+    from rewardhub.testing.judges import JudgeContract
     from rewardhub.testing.make import make_task, make_trajectory
+    from rewardhub.testing.openai_answers import ChatAnswer, ChatRequest, EndpointFault
+    from rewardhub.testing.openai_server import OpenAIServer
+    from rewardhub.testing.policies import PolicyContract
     from rewardhub.testing.sandboxes import SandboxContract
+    from rewardhub.testing.tiny_model import tiny_language_model
 
 __all__ = [
     "CallingWorkers",
     "Case",
+    "ChatAnswer",
+    "ChatRequest",
+    "EndpointFault",
+    "EnvironmentContract",
     "FakeJudge",
     "FakeSandbox",
+    "JudgeContract",
+    "OpenAIServer",
+    "PolicyContract",
     "ReaderContract",
     "SandboxContract",
     "WriterContract",
@@ -44,13 +57,21 @@ __all__ = [
     "make_task",
     "make_trajectory",
     "registry_of",
+    "tiny_language_model",
 ]
 
 _LAZY = {
     "CallingWorkers": "rewardhub.testing.fakes",
     "Case": "rewardhub.testing.cases",
+    "ChatAnswer": "rewardhub.testing.openai_answers",
+    "ChatRequest": "rewardhub.testing.openai_answers",
+    "EndpointFault": "rewardhub.testing.openai_answers",
+    "EnvironmentContract": "rewardhub.testing.environments",
     "FakeJudge": "rewardhub.testing.fakes",
     "FakeSandbox": "rewardhub.testing.fakes",
+    "JudgeContract": "rewardhub.testing.judges",
+    "OpenAIServer": "rewardhub.testing.openai_server",
+    "PolicyContract": "rewardhub.testing.policies",
     "ReaderContract": "rewardhub.testing.conformance",
     "SandboxContract": "rewardhub.testing.sandboxes",
     "WriterContract": "rewardhub.testing.conformance",
@@ -61,6 +82,7 @@ _LAZY = {
     "make_task": "rewardhub.testing.make",
     "make_trajectory": "rewardhub.testing.make",
     "registry_of": "rewardhub.host",
+    "tiny_language_model": "rewardhub.testing.tiny_model",
 }
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from rewardhub.contracts import AnyGrader, Options, Resource, Workers
+from rewardhub.contracts import AnyGrader, Options, Resource, Several, Workers
 from rewardhub.engine.batching import grade_split
 from rewardhub.engine.faults import LimitRule
 from rewardhub.engine.grade import Runner, score_of_error
@@ -55,24 +55,31 @@ class Bench:
             _outside_of_loops(self._loop.close)
         self._entry.grader.close()
 
-    def runner(self, resources: Mapping[str, Resource] = EMPTY) -> Runner:
+    def runner(self, resources: Mapping[str, Resource | Mapping[str, Resource]] = EMPTY) -> Runner:
         """Return what grades, with ``resources`` by parameter; workers need not be given.
+
+        A parameter that takes several resources is given a mapping of them by name.
 
         Raises:
             UsageError: if a resource is missing, or nobody asks for it.
         """
-        slots = self._entry.card.signature.slots
+        signature = self._entry.card.signature
+        slots = signature.slots
         name = self._entry.use
         stand_ins = {slot: CallingWorkers() for slot, kind in slots.items() if kind is Workers}
-        bound = {**stand_ins, **resources}
+        bound: dict[str, Resource] = {**stand_ins}
+        for slot, given in resources.items():
+            bound[slot] = given if isinstance(given, Resource) else Several(given)
         for slot, kind in slots.items():
             if slot not in bound:
                 raise UsageError(
                     f"`{name}` asks for a {kind.kind} as `{slot}`: give it by that name."
                 )
-            if not isinstance(bound[slot], kind):
-                given = type(bound[slot]).__name__
-                raise UsageError(f"`{name}` asks for a {kind.kind} as `{slot}`, not a {given}.")
+            if slot in signature.several:
+                _check_several(name, slot, kind, bound[slot])
+            elif not isinstance(bound[slot], kind):
+                wrong = type(bound[slot]).__name__
+                raise UsageError(f"`{name}` asks for a {kind.kind} as `{slot}`, not a {wrong}.")
         unasked = next((slot for slot in bound if slot not in slots), None)
         if unasked is not None:
             asked = ", ".join(f"`{slot}`" for slot in slots) or "none"
@@ -128,6 +135,12 @@ class Bench:
         return _outside_of_loops(lambda: loop.run(make()))
 
 
+def _check_several(name: str, slot: str, kind: type[Resource], given: Resource) -> None:
+    if isinstance(given, Several) and all(isinstance(each, kind) for each in given.values()):
+        return
+    raise UsageError(f"`{name}` asks for several as `{slot}`: give a mapping of {kind.kind}s.")
+
+
 def _outside_of_loops(call: Callable[[], T]) -> T:
     """Return ``call()``; from a thread where a loop is running here, which allows no other."""
     try:
@@ -165,7 +178,7 @@ def grade(
     trajectory: Trajectory,
     *,
     options: Mapping[str, Any] = EMPTY,
-    **resources: Resource,
+    **resources: Resource | Mapping[str, Resource],
 ) -> Score:
     """Return the Score that ``grader`` gives ``trajectory``.
 
@@ -176,7 +189,8 @@ def grade(
         grader: a card, a grader, or its class. Without a card the default ``reads`` hold.
         trajectory: what is graded.
         options: options for a card or a class.
-        resources: by the grader's parameters. `Workers` need not be given: calls are made here.
+        resources: by the grader's parameters; a mapping of them for one that takes several.
+            `Workers` need not be given: calls are made here.
 
     Raises:
         UsageError: if a resource is missing, or the trajectory is broken, which no grader sees.

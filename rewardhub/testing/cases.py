@@ -41,7 +41,7 @@ class Case(BaseModel):
         between: the bounds of the value of a ``partial`` case.
         at_most: what an ``exploit`` may get.
         resources: parameter of the grader -> what its stand-in answers: replies of a judge,
-            outcomes of a sandbox.
+            outcomes of a sandbox; a list of replies for each of several judges.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

@@ -111,10 +111,14 @@ class _Checker:
     def _runner(self, bench: Bench, card: GraderCard, case: Case) -> Runner:
         """Return what grades one run of a case: prepared answers are used up by a run."""
         slots = card.signature.slots
-        given = {slot: self._resources[slot] for slot in slots if slot in self._resources}
+        given: dict[str, Resource | Mapping[str, Resource]] = {
+            slot: self._resources[slot] for slot in slots if slot in self._resources
+        }
         for slot, answers in case.resources.items():
             kind = slots.get(slot)
-            if kind is Judge:
+            if kind is Judge and slot in card.signature.several:
+                given[slot] = {f"judge_{n}": FakeJudge(each) for n, each in enumerate(answers, 1)}
+            elif kind is Judge:
                 given[slot] = FakeJudge(answers)
             elif kind is Sandbox:
                 given[slot] = FakeSandbox(answers)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from rewardhub import Registry, Task, Trajectory
-    from rewardhub.testing import FakeJudge, FakeSandbox
+    from rewardhub.testing import FakeJudge, FakeSandbox, OpenAIServer
 
 
 @pytest.fixture
@@ -50,3 +51,12 @@ def fake_sandbox() -> Callable[..., FakeSandbox]:
     from rewardhub import testing
 
     return testing.fake_sandbox
+
+
+@pytest.fixture
+def openai_server() -> Iterator[Callable[..., OpenAIServer]]:
+    """Return `rewardhub.testing.OpenAIServer`, started; each one is closed after the test."""
+    from rewardhub import testing
+
+    with ExitStack() as stack:
+        yield lambda *args, **kwargs: stack.enter_context(testing.OpenAIServer(*args, **kwargs))

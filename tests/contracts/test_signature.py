@@ -2,7 +2,7 @@
 
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,6 +52,11 @@ class Grouped(GroupGrader):
         return []
 
 
+class Several(Grader):
+    async def grade(self, trajectory: Trajectory, judges: Mapping[str, Judge]) -> bool:
+        return True
+
+
 class Working(Grader):
     def grade(self, trajectory: Trajectory, workers: Workers) -> float:
         return 1.0
@@ -83,6 +88,7 @@ class Narrow(Grader):
         (Asynchronous, "grade", True, {"sandbox": Sandbox}),
         (Batched, "grade_batch", False, {"model": Model}),
         (Grouped, "grade_group", True, {"first": Judge, "second": Judge}),
+        (Several, "grade", True, {"judges": Judge}),
         (Working, "grade", False, {"workers": Workers}),
         (Inherited, "grade", False, {"workers": Workers}),
         (Starred, "grade", False, {}),
@@ -92,6 +98,11 @@ class Narrow(Grader):
 def test_reads_shape_and_resources(grader, shape, is_async, slots):
     signature = read_signature(grader)
     assert (signature.shape, signature.is_async, signature.slots) == (shape, is_async, slots)
+
+
+def test_knows_which_parameters_take_several_resources():
+    assert read_signature(Several).several == {"judges"}
+    assert read_signature(Grouped).several == frozenset()
 
 
 def test_knows_who_asks_for_workers_alone():
@@ -115,6 +126,11 @@ class Either(Grader):
         return 1.0
 
 
+class Crowd(Grader):
+    def grade(self, trajectory, crowd: Mapping[str, Workers]):
+        return 1.0
+
+
 class Empty(Grader):
     def grade():
         return 1.0
@@ -135,6 +151,7 @@ class Silent(Grader):
         (Untyped, "a parameter `helper` that is no resource. Annotate it as one of Sandbox, Judge"),
         (Option, "parameter `limit` that is no resource.*make it an option: a field of the class"),
         (Either, "parameter `sandbox` that is no resource"),
+        (Crowd, "parameter `crowd` that is no resource"),
         (Empty, "needs a parameter for what it grades"),
         (Hidden, "name 'Reader' is not defined.*outside of `if TYPE_CHECKING`"),
         (Silent, "Silent must define `grade`"),

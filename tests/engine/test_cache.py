@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from rewardhub.engine import Cache, Engine
-from rewardhub.engine import cache as cache_module
+from rewardhub.engine import Cache, Engine, store
 from rewardhub.host import Registry
 from rewardhub.records import Score, Trajectory
 from rewardhub.testing import make_trajectory
@@ -344,7 +343,7 @@ def test_a_busy_cache_does_not_stop_the_grading(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     _fill(path, rows=1)
-    monkeypatch.setattr(cache_module, "BUSY_SECONDS", 0.02)
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.02)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     assert value_of("plain/batch", isolate=True) == 0.5

@@ -184,9 +184,16 @@ def _results(*tries: list[Score]) -> Callable[[], Awaitable[list[Score]]]:
 
 
 @pytest.mark.parametrize(
-    "score", [FULL, Score.of(0.0), Score.abstain("why"), Score.fail("bug", fault="grader")]
+    "score",
+    [
+        FULL,
+        Score.of(0.0),
+        Score.abstain("why"),
+        Score.fail("bug", fault="grader"),
+        Score.fail("wrong key", fault="infrastructure", evidence={"passing": False}),
+    ],
 )
-def test_only_the_infrastructure_is_tried_again(score: Score) -> None:
+def test_only_infrastructure_that_may_come_back_is_tried_again(score: Score) -> None:
     pauses = Pauses()
     assert asyncio.run(with_retries(_results([score]), pauses)) == [score]
     assert pauses == []

@@ -21,6 +21,7 @@ from rewardhub.contracts import (
     Outcome,
     Program,
     Sandbox,
+    Usage,
 )
 from rewardhub.engine import Engine
 from rewardhub.engine.metering import Meter, metered
@@ -76,7 +77,12 @@ class Busy(Options, Sandbox):
 
 class Talks(Options, Judge):
     async def ask(
-        self, messages: Sequence[Any], *, schema: Any = None, seed: Any = None
+        self,
+        messages: Sequence[Any],
+        *,
+        schema: Any = None,
+        seed: Any = None,
+        logprobs: int = 0,
     ) -> JudgeReply:
         CROWD.enter()
         await asyncio.sleep(0.01)
@@ -120,12 +126,12 @@ def test_no_more_calls_at_a_time_than_allowed_from_threads() -> None:
 
 
 def test_no_more_calls_at_a_time_than_allowed_from_coroutines() -> None:
-    judge: Any = metered(_entry(Talks(), max_concurrency=2))
+    box: Any = metered(_entry(Busy(), max_concurrency=2))
 
-    async def ask_all() -> list[Any]:
-        return list(await asyncio.gather(*(judge.ask([], seed=seed) for seed in range(16))))
+    async def run_all() -> list[Any]:
+        return list(await asyncio.gather(*(box.arun(Job(stdin=f"{n}")) for n in range(16))))
 
-    assert [reply.data for reply in asyncio.run(ask_all())] == list(range(16))
+    assert [outcome.stdout for outcome in asyncio.run(run_all())] == [f"{n}" for n in range(16)]
     assert (CROWD.calls, CROWD.most) == (16, 2)
 
 
@@ -191,11 +197,187 @@ def test_a_budget_ends() -> None:
 
 
 def test_calls_are_spread_over_the_minute() -> None:
-    meter = Meter(_entry(Busy(), max_per_minute=60.0))
-    waits = [meter.admit() for _ in range(4)]
-    assert waits[0] == 0.0
-    # The n-th call starts n seconds after the first, whenever it came.
-    assert all(count - 1 < wait <= count for count, wait in enumerate(waits[1:], start=1))
+    meter = Meter(_entry(Busy(), max_per_minute=1200.0))
+    starts = [meter.run(time.monotonic) for _ in range(4)]
+    # The n-th call starts n twentieths of a second after the first, at the earliest.
+    assert all(later - starts[0] >= n / 20 - 1e-3 for n, later in enumerate(starts))
+
+
+# --- the queue ------------------------------------------------------------------------------------
+
+
+async def _order(meter: Meter, names: Sequence[str], cancelled: Sequence[str] = ()) -> list[str]:
+    """Return the order in which turns come to those who wait while another one is inside."""
+    came: list[str] = []
+
+    async def come(name: str) -> None:
+        turn = await meter.atake()
+        came.append(name)
+        turn.end()
+
+    first = await meter.atake()
+    tasks = {name: asyncio.create_task(come(name)) for name in names}
+    await asyncio.sleep(0)
+    for name in cancelled:
+        tasks[name].cancel()
+    first.end()
+    await asyncio.gather(*tasks.values(), return_exceptions=True)
+    return came
+
+
+def test_turns_come_in_the_order_of_arrival() -> None:
+    meter = Meter(_entry(Busy(), max_concurrency=1))
+    names = [f"{n}" for n in range(200)]
+    assert asyncio.run(_order(meter, names)) == names
+
+
+def test_whoever_gives_up_waiting_holds_up_nobody() -> None:
+    meter = Meter(_entry(Busy(), max_concurrency=1))
+    assert asyncio.run(_order(meter, ["a", "b", "c", "d"], cancelled=["a", "c"])) == ["b", "d"]
+    assert meter.run(lambda: "in") == "in"
+
+
+def test_threads_and_coroutines_stand_in_one_queue() -> None:
+    meter = Meter(_entry(Busy(), max_concurrency=1))
+    inside = meter.take()
+    came: list[str] = []
+
+    async def come() -> None:
+        turn = await meter.atake()
+        came.append("coroutine")
+        turn.end()
+
+    def on_thread() -> None:
+        turn = meter.take()
+        came.append("thread")
+        turn.end()
+
+    async def both() -> None:
+        thread = threading.Thread(target=on_thread)
+        thread.start()
+        waiting = asyncio.create_task(come())
+        await asyncio.sleep(0.01)
+        inside.end()
+        await waiting
+        thread.join(10)
+
+    asyncio.run(both())
+    assert sorted(came) == ["coroutine", "thread"]
+
+
+# --- tokens and money -----------------------------------------------------------------------------
+
+
+def _usage(tokens: int, cost: float = 0.0) -> Usage:
+    return Usage(prompt_tokens=tokens, cost=cost)
+
+
+@pytest.mark.parametrize(
+    ("limits", "usage"),
+    [({"max_tokens": 100}, _usage(60)), ({"max_cost": 1.0}, _usage(0, 0.6))],
+)
+def test_a_call_that_might_pass_a_budget_waits_for_what_others_give_back(
+    limits: dict[str, Any], usage: Usage
+) -> None:
+    meter = Meter(_entry(Talks(), **limits))
+
+    async def both() -> list[str]:
+        events: list[str] = []
+        first = await meter.atake(usage)
+        second = asyncio.create_task(meter.atake(usage))
+        await asyncio.sleep(0.01)
+        events.append("in" if second.done() else "waits")
+        first.end(_usage(1, 0.01))
+        (await second).end()
+        events.append("in")
+        return events
+
+    assert asyncio.run(both()) == ["waits", "in"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "usage", "message"),
+    [
+        ({"max_tokens": 100}, _usage(60), "max_tokens is 100"),
+        ({"max_cost": 1.0}, _usage(0, 0.6), "max_cost is 1.0"),
+        ({"max_calls": 1}, _usage(0), "max_calls is 1"),
+    ],
+)
+def test_a_budget_that_nobody_gives_back_is_used_up(
+    limits: dict[str, Any], usage: Usage, message: str
+) -> None:
+    meter = Meter(_entry(Talks(), **limits))
+    meter.take(usage).end(usage)
+    with pytest.raises(InfrastructureError, match=f"`box` is used up: {message}") as caught:
+        meter.take(usage)
+    assert not caught.value.passing
+    assert (meter.calls, meter.used) == (1, usage)
+
+
+def test_all_who_wait_are_told_that_a_budget_is_used_up() -> None:
+    meter = Meter(_entry(Talks(), max_tokens=100))
+
+    async def crowd() -> list[Any]:
+        first = await meter.atake(_usage(60))
+        others = [asyncio.create_task(meter.atake(_usage(60))) for _ in range(20)]
+        await asyncio.sleep(0.01)
+        first.end(_usage(60))
+        return await asyncio.gather(*others, return_exceptions=True)
+
+    assert {type(each) for each in asyncio.run(crowd())} == {InfrastructureError}
+
+
+def test_a_turn_that_is_given_back_counts_nothing() -> None:
+    meter = Meter(_entry(Talks(), max_calls=1, max_tokens=100))
+    meter.take(_usage(90)).give_back()
+    meter.take(_usage(90)).end(_usage(90))
+    assert (meter.calls, meter.used.prompt_tokens) == (1, 90)
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("rewardhub.engine.metering.time", made)
+    return made
+
+
+def test_tokens_are_counted_in_each_minute(clock: Clock) -> None:
+    meter = Meter(_entry(Talks(), max_tokens_per_minute=100))
+    meter.take(_usage(60)).end(_usage(60))
+    clock.now += 30
+    meter.take(_usage(40)).end(_usage(30))
+
+    async def comes_in_time() -> bool:
+        waiting = asyncio.create_task(meter.atake(_usage(11)))
+        await asyncio.sleep(0.01)
+        if waiting.done():
+            waiting.result().end(_usage(11))
+            return True
+        waiting.cancel()
+        return False
+
+    assert not asyncio.run(comes_in_time())
+    clock.now += 29.9
+    assert not asyncio.run(comes_in_time())
+    clock.now += 0.1  # the first call is a minute ago
+    assert asyncio.run(comes_in_time())
+
+
+def test_a_call_over_the_tokens_of_a_minute_never_comes_in_turn() -> None:
+    meter = Meter(_entry(Talks(), max_tokens_per_minute=100))
+    with pytest.raises(InfrastructureError, match="may use 101 tokens, and max_tokens_per_minute"):
+        meter.take(_usage(101))
+    meter.take(_usage(100)).end()
 
 
 # --- through the engine ---------------------------------------------------------------------------
@@ -207,8 +389,11 @@ class Runs(Grader):
 
 
 class Asks(Grader):
+    seed: int = 0
+
     async def grade(self, trajectory: Trajectory, judge: Judge) -> float:
-        return float((await judge.ask([])).text)
+        question = {"role": "user", "content": trajectory.final_text}
+        return float((await judge.ask([question], seed=self.seed)).text)
 
 
 CARDS = (
@@ -229,20 +414,20 @@ def test_graders_share_the_limits_of_their_resource(
     use: str, resources: dict[str, Any], spec_of: SpecOf
 ) -> None:
     limited = {name: {**resource, "max_concurrency": 2} for name, resource in resources.items()}
-    spec = spec_of({"use": use, "as": "one"}, {"use": use, "as": "two"}) | {"resources": limited}
+    second = {"use": use, "as": "two", "options": {"seed": 1} if "judge" in resources else {}}
+    spec = spec_of({"use": use, "as": "one"}, second) | {"resources": limited}
     with Engine(spec, registry=registry_of(*CARDS)) as engine:
         values = [
-            reward.value for reward in engine.score_all(make_trajectory("x") for _ in range(8))
+            reward.value for reward in engine.score_all(make_trajectory(f"{n}") for n in range(8))
         ]
     assert values == [1.0] * 8
     assert (CROWD.calls, CROWD.most) == (16, 2)
 
 
-@pytest.mark.usefixtures("no_pauses")
 def test_a_budget_that_is_used_up_leaves_the_rest_unscored(spec_of: SpecOf) -> None:
     spec = spec_of({"use": "test/asks"}) | {"resources": {"judge": {**JUDGE, "max_calls": 3}}}
     with Engine(spec, registry=registry_of(*CARDS)) as engine:
-        rewards = list(engine.score_all(make_trajectory("x") for _ in range(5)))
+        rewards = list(engine.score_all(make_trajectory(f"{n}") for n in range(5)))
     assert sorted(str(reward.value) for reward in rewards) == ["1.0"] * 3 + ["None"] * 2
     assert {reward.fault for reward in rewards if reward.value is None} == {"infrastructure"}
     assert CROWD.calls == 3
@@ -270,6 +455,6 @@ def test_waiting_for_a_turn_is_not_counted_against_the_limit(spec_of: SpecOf) ->
     entry = {"use": "test/asks", "limits": {"wall_seconds": 1.0}}
     spec = spec_of(entry) | {"resources": {"judge": limited}}
     with Engine(spec, registry=registry_of(*CARDS)) as engine:
-        rewards = list(engine.score_all(make_trajectory("x") for _ in range(2)))
+        rewards = list(engine.score_all(make_trajectory(f"{n}") for n in range(2)))
     assert [reward.value for reward in rewards] == [1.0] * 2
     assert CROWD.calls == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, Literal
@@ -96,6 +96,13 @@ class Criteria(Grader):
         return 1.0
 
 
+class Panel(Grader):
+    """Asks several judges."""
+
+    async def grade(self, trajectory: Trajectory, judges: Mapping[str, Judge]) -> Verdict:
+        return 1.0
+
+
 class Rank(GroupGrader):
     """Compares the attempts of a group."""
 
@@ -132,7 +139,9 @@ class Endpoint(Options, Judge):
             raise ValueError(f"it must not be {value}")
         return value
 
-    async def ask(self, messages: Any, *, schema: Any = None, seed: Any = None) -> JudgeReply:
+    async def ask(
+        self, messages: Any, *, schema: Any = None, seed: Any = None, logprobs: int = 0
+    ) -> JudgeReply:
         return JudgeReply(text="yes")
 
 
@@ -158,6 +167,7 @@ CARDS = (
     GraderCard(name="code/hidden-variants", grader=UnitTests, checks={"code": CodeCheck}),
     GraderCard(name="math/equivalent", grader=Dangerous),
     GraderCard(name="judge/criteria", grader=Criteria),
+    GraderCard(name="jury/votes", grader=Panel),
     GraderCard(name="judge/rank", grader=Rank),
     GraderCard(name="cost/steps", grader=Budgeted),
     SandboxCard(name="local", sandbox=Local),

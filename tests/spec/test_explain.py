@@ -139,7 +139,7 @@ def test_explains_stages(mistakes: MistakesOf, lines: str, messages: list[str]) 
         ),
         ("when: 1", "3:66: {}: `when` must be text, not 1."),
         ("options: [a]", "3:69: {}: `options` must be a mapping, not a list."),
-        ("bind: {sandbox: 1}", "3:76: {}: `bind.sandbox` must be text, not 1."),
+        ("bind: {sandbox: 1}", "3:76: {}: `bind.sandbox` must be text or a list, not 1."),
         ("limits: {cpu_seconds: 0}", "3:82: {}: `limits.cpu_seconds` must be above 0, not 0."),
         (
             "limits: {memory_mb: 1.5}",

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
+from rewardhub.contracts import Grader, Judge, JudgeReply, Options, Usage
 from rewardhub.host import Card, GraderCard, JudgeCard, registry_of
+from rewardhub.records import Trajectory
 from rewardhub.spec import Spec, check
 
 MistakesOf = Callable[..., list[str]]
@@ -12,7 +16,7 @@ UNIT_TESTS = "stages: [{name: outcome, graders: [{use: code/unit-tests%s}]}]\n"
 WHERE = "Stage `outcome`, grader `unit_tests`"
 
 
-def bound(spec: Spec) -> dict[str, str]:
+def bound(spec: Spec) -> dict[str, object]:
     return dict(next(spec.entries).bind)
 
 
@@ -32,6 +36,58 @@ def test_binds_a_parameter_to_the_only_resource_of_its_kind(
 def test_binds_a_parameter_as_the_entry_says(parsed: Callable[[str], Spec]) -> None:
     resources = "resources: {box: {use: docker}, sandbox: {use: local}}\n"
     assert bound(parsed(resources + UNIT_TESTS % ", bind: {sandbox: box}")) == {"sandbox": "box"}
+
+
+JUDGES = "resources: {one: {use: openai, model: a}, other: {use: openai, model: b}}\n"
+PANEL = "stages: [{name: outcome, graders: [{use: jury/votes%s}]}]\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("", ("one", "other")),
+        (", bind: {judges: [other]}", ("other",)),
+        (", bind: {judges: [other, one]}", ("other", "one")),
+        (", bind: {judges: other}", ("other",)),
+    ],
+)
+def test_binds_several_resources_to_one_parameter(
+    parsed: Callable[[str], Spec], said: str, names: tuple[str, ...]
+) -> None:
+    assert bound(parsed(JUDGES + PANEL % said)) == {"judges": names}
+
+
+@pytest.mark.parametrize(
+    ("resources", "said", "message"),
+    [
+        (JUDGES, "judges: [one, ohter]", "there is no resource `ohter`. Did you mean `other`?"),
+        (JUDGES, "judges: [one, one]", "`judges` names `one` twice."),
+        (JUDGES, "judges: []", "`judges` is empty. Name the resources that it gets."),
+        (
+            "resources: {one: {use: openai, model: a}, box: {use: local}}\n",
+            "judges: [one, box]",
+            "`judges` is a judge, and the resource `box` is a sandbox. Known: `one`.",
+        ),
+    ],
+)
+def test_says_what_is_wrong_with_several_resources(
+    mistakes: MistakesOf, resources: str, said: str, message: str
+) -> None:
+    found = [
+        each for each in mistakes(resources + PANEL % f", bind: {{{said}}}") if "warn" not in each
+    ]
+    assert [each.partition("`bind`: ")[2] for each in found] == [message]
+
+
+def test_a_parameter_for_one_resource_takes_no_list(mistakes: MistakesOf) -> None:
+    resources = "resources: {a: {use: local}, b: {use: docker}}\n"
+    found = mistakes(resources + UNIT_TESTS % ", bind: {sandbox: [a, b]}")
+    assert any("`bind`: `sandbox` takes one resource, not a list." in each for each in found)
+
+
+def test_a_panel_without_any_judge_is_a_mistake(mistakes: MistakesOf) -> None:
+    (found,) = mistakes(PANEL % "")
+    assert "`jury/votes` needs a judge for its parameter `judges`, and the spec has none" in found
 
 
 def test_workers_need_no_resource(parsed: Callable[[str], Spec]) -> None:
@@ -211,3 +267,98 @@ def test_a_resource_with_a_mistake_is_not_also_missing(mistakes: MistakesOf) -> 
     assert found == [
         "spec.yaml:3:38: Resource `box`: `level` must be a whole number, not the text `high`."
     ]
+
+
+# --- limits of judges -----------------------------------------------------------------------------
+
+
+class Counted(Options, Judge):
+    """A judge that tells what a call uses at most."""
+
+    price: float = 0.0
+
+    def at_most(self, messages: Any, *, schema: Any = None) -> Usage:
+        return Usage(prompt_tokens=10, cost=self.price)
+
+    async def ask(
+        self, messages: Any, *, schema: Any = None, seed: Any = None, logprobs: int = 0
+    ) -> JudgeReply:
+        return JudgeReply(text="yes")
+
+
+class Uncounted(Counted):
+    """A judge that does not."""
+
+    def at_most(self, messages: Any, *, schema: Any = None) -> None:  # type: ignore[override]
+        return None
+
+
+class Asks(Grader):
+    async def grade(self, trajectory: Trajectory, judge: Judge) -> float:
+        return float(bool(await judge.ask([])))
+
+
+def judged(resource: str) -> list[str]:
+    """Return the mistakes of a spec whose only resource is this one."""
+    cards = (
+        GraderCard(name="test/asks", grader=Asks),
+        JudgeCard(name="counted", judge=Counted),
+        JudgeCard(name="uncounted", judge=Uncounted),
+    )
+    source = {
+        "rewardhub": 1,
+        "name": "test",
+        "resources": {"judge": YAML(typ="safe").load(resource)},
+        "stages": [{"name": "outcome", "graders": [{"use": "test/asks"}]}],
+    }
+    return [mistake.message for mistake in check(source, registry_of(*cards)).errors]
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "{use: counted, max_tokens: 9, max_tokens_per_minute: 9, deadline: 0.5, retries: 0}",
+        "{use: counted, max_cost: 0.5, price: 0.1}",
+        "{use: uncounted, max_calls: 9, deadline: 5, retries: 1}",
+    ],
+)
+def test_a_judge_has_limits_of_its_own(resource: str) -> None:
+    assert judged(resource) == []
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_tokens_per_minute", "max_cost"])
+def test_tokens_that_nobody_can_bound_cannot_be_limited(limit: str) -> None:
+    (mistake,) = judged(f"{{use: uncounted, {limit}: 9}}")
+    assert mistake == (
+        f"Resource `judge`: `{limit}` cannot be held: `uncounted` does not tell how many tokens a "
+        "call uses at most. Use `max_calls`."
+    )
+
+
+def test_money_without_prices_cannot_be_limited() -> None:
+    (mistake,) = judged("{use: counted, max_cost: 0.5}")
+    assert "`max_cost` needs prices, and there are none" in mistake
+
+
+@pytest.mark.parametrize(
+    "limit",
+    ["max_tokens: 9", "max_tokens_per_minute: 9", "max_cost: 9", "deadline: 9", "retries: 9"],
+)
+def test_limits_of_judges_are_for_judges(limit: str, mistakes: MistakesOf) -> None:
+    name = limit.partition(":")[0]
+    found = mistakes(f"resources: {{sandbox: {{use: local, {limit}}}}}\n" + UNIT_TESTS % "")
+    expected = f"Resource `sandbox`: `{name}` is for judges, and `local` is a sandbox. Take it out."
+    assert any(each.endswith(expected) for each in found)
+
+
+@pytest.mark.parametrize("limit", ["max_tokens: 0", "max_cost: 0", "deadline: 0", "retries: -1"])
+def test_limits_that_let_nothing_through_are_refused(limit: str) -> None:
+    assert judged(f"{{use: counted, {limit}}}")
+
+
+def test_no_limit_changes_what_a_reward_is(parsed: Callable[[str], Spec]) -> None:
+    judge = "resources: {judge: {use: openai, model: m%s}}\nstages: [{name: outcome, graders: "
+    judge += "[{use: judge/criteria}]}]"
+    limited = parsed(judge % ", max_calls: 5, deadline: 5, retries: 2")
+    assert limited.digest == parsed(judge % "").digest
+    assert limited.resources["judge"].limits == {"max_calls": 5, "deadline": 5.0, "retries": 2}

@@ -6,7 +6,7 @@ import pytest
 
 from rewardhub.records import canonical_json
 from rewardhub.spec import Spec, show
-from rewardhub.spec.secrets import is_secret
+from rewardhub.spec.secrets import is_secret, secrets_spared
 
 JUDGED = """
 resources:
@@ -98,8 +98,8 @@ def test_refuses_a_secret_in_the_file_without_showing_it(
 ) -> None:
     assert mistakes(JUDGED.format("api_key: sk-hidden-17")) == [
         (
-            "spec.yaml:7:14: Resource `judge`: `api_key` is a secret, and a reward file must not "
-            "hold one. Name the environment variable that holds it: `api_key: {env: "
+            "spec.yaml:7:14: Resource `judge`: `api_key` is a secret, which must not be "
+            "written down. Name the environment variable that holds it: `api_key: {env: "
             "JUDGE_API_KEY}`."
         )
     ]
@@ -108,8 +108,8 @@ def test_refuses_a_secret_in_the_file_without_showing_it(
 def test_refuses_a_secret_deeper_inside_of_an_option(mistakes: Callable[..., list[str]]) -> None:
     assert mistakes(JUDGED.format("headers: {Authorization: Bearer sk-hidden-17}")) == [
         (
-            "spec.yaml:7:30: Resource `judge`: `Authorization` is a secret, and a reward file must "
-            "not hold one. Name the environment variable that holds it: "
+            "spec.yaml:7:30: Resource `judge`: `Authorization` is a secret, which must not be "
+            "written down. Name the environment variable that holds it: "
             "`Authorization: {env: JUDGE_AUTHORIZATION}`."
         )
     ]
@@ -125,7 +125,7 @@ def test_refuses_a_secret_among_the_options_of_a_grader(
     assert found == [
         f"spec.yaml:3:74: {where}: `prm/steps` has no option `token`. Known: `preset`.",
         (
-            f"spec.yaml:3:81: {where}: `token` is a secret, and a reward file must not hold one. "
+            f"spec.yaml:3:81: {where}: `token` is a secret, which must not be written down. "
             "Graders reach secrets through a resource: name it there, `token: {env: NAME}`."
         ),
     ]
@@ -138,3 +138,24 @@ def test_a_message_about_an_option_does_not_quote_its_secret(
     assert mistakes(JUDGED.format("loud: {env: JUDGE_KEY}")) == [
         "spec.yaml:7:11: Resource `judge`: `loud`: it must not be $JUDGE_KEY"
     ]
+
+
+def test_who_never_opens_a_judge_needs_no_secret_of_it(
+    parsed: Callable[[str], Spec], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_KEY", "there")
+    text = JUDGED.format("api_key: {env: JUDGE_KEY}")
+    digest = parsed(text).digest
+    monkeypatch.delenv("JUDGE_KEY")
+    with secrets_spared("judge"):
+        assert parsed(text).digest == digest
+
+
+@pytest.mark.parametrize("kinds", [(), ("sandbox", "model")])
+def test_a_secret_of_another_kind_is_still_needed(
+    kinds: tuple[str, ...], mistakes: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JUDGE_KEY", raising=False)
+    with secrets_spared(*kinds):
+        (found,) = mistakes(JUDGED.format("api_key: {env: JUDGE_KEY}"))
+    assert "the environment variable `JUDGE_KEY` is not set" in found

@@ -1,7 +1,7 @@
 """`grade`: one grader, one trajectory, the Score that the engine would give."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from pydantic import BaseModel, ConfigDict, PrivateAttr
@@ -241,3 +241,18 @@ def test_refuses_options_for_a_made_grader():
 def test_refuses_a_broken_trajectory():
     with pytest.raises(UsageError, match="never graded"):
         grade(Words, make_trajectory(status="broken", fault="task", reason="gone"))
+
+
+class Panel(Grader):
+    async def grade(self, trajectory, judges: Mapping[str, Judge]):
+        return Score.of(1, ",".join([(await judge.ask([])).text for judge in judges.values()]))
+
+
+def test_gives_several_resources_as_a_mapping():
+    judges = {"one": fake_judge(["yes"]), "other": fake_judge(["no"])}
+    assert grade(Panel(), REPLY, judges=judges).reason == "yes,no"
+
+
+def test_refuses_one_resource_where_several_are_asked_for():
+    with pytest.raises(UsageError, match="asks for several as `judges`: give a mapping of judges"):
+        grade(Panel(), REPLY, judges=fake_judge(["yes"]))

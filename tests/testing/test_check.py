@@ -3,6 +3,7 @@
 import itertools
 import json
 import threading
+from collections.abc import Mapping
 
 import pytest
 from pydantic import BaseModel, PrivateAttr
@@ -232,6 +233,16 @@ ASKS = GraderCard(name="test/asks", grader=Asks)
 def test_prepares_a_judge_for_each_run(check):
     case = {**FULL, "resources": {"judge": ["yes"]}}
     check(ASKS, case, {**case, "kind": "zero", "resources": {"judge": ["no"]}})
+
+
+def test_prepares_several_judges(check):
+    class Panel(Grader):
+        async def grade(self, trajectory, judges: Mapping[str, Judge]):
+            replies = [(await judge.ask([])).text for judge in judges.values()]
+            return replies == ["yes", "no"]
+
+    case = {**FULL, "resources": {"judges": [["yes"], ["no"]]}}
+    check(GraderCard(name="test/asks", grader=Panel), case)
 
 
 def test_passes_given_resources_on(check):

@@ -177,7 +177,12 @@ class Oracle(Options, Judge):
         return {"model": self.model}
 
     async def ask(
-        self, messages: Sequence[Mapping[str, Any]], *, schema: Any = None, seed: Any = None
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        schema: Any = None,
+        seed: Any = None,
+        logprobs: int = 0,
     ) -> JudgeReply:
         return JudgeReply(text=str(share(str(messages[-1]["content"]), 10)))
 
