@@ -27,6 +27,8 @@ COMMANDS = (
     Command("score", f"{_CLI}.score:app", "Score files of trajectories by a reward spec."),
     Command("rescore", f"{_CLI}.rescore:app", "Score a run again; only what changed is graded."),
     Command("explain", f"{_CLI}.explain:app", "Say why a trajectory got its reward."),
+    Command("gap", f"{_CLI}.gap:app", "Say what stands between a policy and its tasks."),
+    Command("curriculum", f"{_CLI}.curriculum:app", "Choose what to train on next, and how often."),
     Command("spec", f"{_CLI}.spec:app", "Check and show reward specs."),
     Command("tasks", f"{_CLI}.tasks:app", "Check tasks against a reward spec."),
     Command("graders", f"{_CLI}.lists:graders", "List the graders, or show one."),

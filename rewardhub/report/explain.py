@@ -11,7 +11,8 @@ from typing import Any
 
 from rewardhub.host import Registry
 from rewardhub.records import Part, Reward, Trajectory, dump_json, read_reward
-from rewardhub.report.lookup import find_line, open_run, trajectory_at
+from rewardhub.report.lookup import find_line, trajectory_at
+from rewardhub.report.scored import open_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +84,10 @@ def explain(path: Path, name: str, registry: Registry) -> Explanation:
     Raises:
         UsageError: if there is no such run or trajectory.
     """
-    run = open_run(path)
+    run = open_run(path, registry)
     line = json.loads(find_line(run, name))
     reward = read_reward(json.dumps(line.pop("reward")))
-    found = trajectory_at(run, line, registry)
+    found = trajectory_at(run, line)
     return Explanation(
         head=line,
         file=run.input(line["source"]),

@@ -7,7 +7,8 @@ import pytest
 from rewardhub.engine.rows import ledger_line
 from rewardhub.errors import UsageError
 from rewardhub.records import Reward, Step, Task, Trajectory
-from rewardhub.report.lookup import find_line, open_run
+from rewardhub.report.lookup import find_line
+from rewardhub.report.scored import open_run
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Scored runs, handed on: as data that trainers read."""
