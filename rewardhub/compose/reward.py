@@ -53,17 +53,13 @@ def _scored(
         unplaced, placed, spans = ledger.unplaced, ledger.steps, tuple(ledger.spans)
     else:
         unplaced, placed, spans = value, [0.0] * steps, ()
-    return Reward(
+    return Reward.composed(
         value,
         success_of(spec, standings),
-        "scored",
-        None,
-        "",
         _credited(placed, unplaced, spec.credit),
         spans,
         unplaced,
         _parts(spec, standings, contributions),
-        None,
         spec.info,
     )
 

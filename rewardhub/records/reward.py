@@ -140,6 +140,7 @@ class Reward:
     parts: tuple[Part, ...] = ()
     decided_by: str | None = None
     spec: SpecInfo = NO_SPEC
+    _open: ClassVar[type[Any]]
 
     def __post_init__(self) -> None:
         value = self.value
@@ -166,6 +167,33 @@ class Reward:
             raise RecordError("an unscored Reward has no success, no step_rewards, no unplaced")
         if any(part.contribution is not None for part in self.parts):
             raise RecordError("the Parts of an unscored Reward contribute nothing")
+
+    @classmethod
+    def composed(
+        cls,
+        value: float,
+        success: bool | None,
+        step_rewards: tuple[float, ...],
+        span_rewards: tuple[SpanReward, ...],
+        unplaced: float,
+        parts: tuple[Part, ...],
+        spec: SpecInfo,
+    ) -> Reward:
+        """Return a Reward with a value that was just made of Scores: its steps add up to it."""
+        made: Any = _new(cls._open)  # so nothing is checked again
+        made.value = value
+        made.success = success
+        made.status = "scored"
+        made.fault = None
+        made.reason = ""
+        made.step_rewards = step_rewards
+        made.span_rewards = span_rewards
+        made.unplaced = unplaced
+        made.parts = parts
+        made.decided_by = None
+        made.spec = spec
+        made.__class__ = cls
+        return made  # type: ignore[no-any-return]
 
     @classmethod
     def unscored(
