@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 import struct
 import threading
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,8 +19,7 @@ _INSERT_ALL = "INSERT OR IGNORE INTO seen SELECT value FROM json_each(?)"
 _CACHE_KIB = 16_000
 
 IN_MEMORY = 1 << 18
-"""As many ids are kept in memory at first, some 18 MB: looking them up on disk takes twenty times
-as long."""
+"""As many ids are kept in memory at first: looking them up on disk takes five times as long."""
 
 
 class RowHead(TypedDict):
@@ -38,6 +38,54 @@ def head_of(line: bytes) -> RowHead:
     return _HEAD.validate_json(line)
 
 
+class KeyTable:
+    """A set of 64-bit numbers that takes 16 to 32 bytes for each; a set of Python's takes 70.
+
+    Open addressing with linear probing in an array that is at most half full. The numbers are
+    hashes already, so their lowest bits say where each one belongs.
+    """
+
+    def __init__(self) -> None:
+        self._slots = array("q", bytes(8 << 12))
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[int]:
+        return (key for key in self._slots if key)
+
+    def has_none_of(self, keys: Iterable[int]) -> bool:
+        """Whether none of the numbers is here."""
+        slots = self._slots
+        mask = len(slots) - 1
+        for key in keys:
+            place = key & mask
+            while there := slots[place]:
+                if there == key:
+                    return False
+                place = (place + 1) & mask
+        return True
+
+    def add(self, keys: Sequence[int]) -> None:
+        """Take in numbers that are not here yet, each once. 0 is left out: it marks a free slot."""
+        self._count += len(keys)
+        while len(self._slots) < 2 * self._count:
+            larger = array("q", bytes(16 * len(self._slots)))
+            _fill(larger, self)
+            self._slots = larger
+        _fill(self._slots, keys)
+
+
+def _fill(slots: array[int], keys: Iterable[int]) -> None:
+    mask = len(slots) - 1
+    for key in keys:
+        place = key & mask
+        while slots[place]:
+            place = (place + 1) & mask
+        slots[place] = key
+
+
 class RowIndex:
     """Ids that were seen, rows that are done, and where the previous ledger has a row.
 
@@ -54,7 +102,7 @@ class RowIndex:
         self._database.execute("CREATE TABLE before (row INTEGER PRIMARY KEY, place INTEGER)")
         self._database.execute("CREATE TABLE members (name TEXT PRIMARY KEY, n INTEGER)")
         self._lock = threading.Lock()
-        self._seen: set[int] | None = set()  # None once they are on disk
+        self._seen: KeyTable | None = KeyTable()  # None once they are on disk
         self.any_done = False
         self.has_previous = False
         self._previous: BinaryIO | None = None
@@ -76,14 +124,12 @@ class RowIndex:
         """Note ids by their hashes, 8 bytes each, if all of them are new; return whether."""
         keys = struct.unpack(f"<{len(hashes) // 8}q", hashes)
         if self._seen is not None:
-            new = set(keys)
-            if len(new) == len(keys) and self._seen.isdisjoint(new):
-                self._seen |= new
-                if len(self._seen) > IN_MEMORY:
-                    self._move_to_disk(self._seen)
-                return True
-            self._move_to_disk(self._seen)
-            return False
+            all_new = len(set(keys)) == len(keys) and self._seen.has_none_of(keys)
+            if all_new:
+                self._seen.add(keys)
+            if not all_new or len(self._seen) > IN_MEMORY:
+                self._move_to_disk(self._seen)
+            return all_new
         before = self._database.total_changes
         self._database.execute("BEGIN")
         # One statement for all of them: half the time of one for each.
@@ -92,9 +138,9 @@ class RowIndex:
         self._database.execute("COMMIT" if all_new else "ROLLBACK")
         return all_new
 
-    def _move_to_disk(self, seen: set[int]) -> None:
+    def _move_to_disk(self, seen: KeyTable) -> None:
         self._database.execute("BEGIN")
-        self._database.execute(_INSERT_ALL, (str(list(seen)),))
+        self._database.executemany(_INSERT, ((key,) for key in seen))
         self._database.execute("COMMIT")
         self._seen = None
 

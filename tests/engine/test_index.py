@@ -8,8 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rewardhub.engine.index import RowIndex, head_of
+from rewardhub.engine.index import KeyTable, RowIndex, head_of
 from rewardhub.engine.rows import id_hash
 
 
@@ -113,3 +115,23 @@ def test_there_is_no_previous_line_without_a_ledger(index: RowIndex) -> None:
 def test_a_line_without_a_head_is_refused(line: bytes) -> None:
     with pytest.raises(ValueError, match="validation error"):
         head_of(line)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1).filter(bool), unique=True), st.integers(1, 50))
+def test_a_table_holds_what_was_put_into_it(keys: list[int], size: int) -> None:
+    table = KeyTable()
+    for start in range(0, len(keys), size):
+        assert table.has_none_of(keys[start:])
+        table.add(keys[start : start + size])
+        assert not table.has_none_of(keys[: start + size][-1:])
+    assert sorted(table) == sorted(keys)
+    assert len(table) == len(keys)
+
+
+def test_a_table_grows_and_keeps_numbers_that_belong_to_one_place() -> None:
+    table = KeyTable()
+    crowded = [(number << 20) | 7 for number in range(1, 3001)]
+    table.add(crowded)
+    table.add(range(1_000_000, 1_020_000))
+    assert not any(table.has_none_of([key]) for key in crowded)
+    assert table.has_none_of([(4000 << 20) | 7, 999_999])
