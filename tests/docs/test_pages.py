@@ -37,6 +37,8 @@ NOT_RUN = {
     "README.md": 2,
     "docs/how-to/add-a-sandbox.md": 1,
     "docs/how-to/publish-a-pack.md": 1,
+    "docs/how-to/sample-from-a-policy.md": 1,
+    "docs/how-to/train-a-process-reward-model.md": 2,
     "docs/how-to/use-docker.md": 4,
     "docs/tutorial/your-first-grader.md": 1,
     "plugins/cost/README.md": 1,
