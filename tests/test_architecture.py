@@ -10,7 +10,7 @@ import pytest
 import rewardhub
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = sorted(ROOT.glob("plugins/*/rewardhub_*"))
+PACKAGES = sorted([*ROOT.glob("plugins/*/rewardhub_*"), *ROOT.glob("policies/rewardhub_*")])
 LIGHT = {*sys.stdlib_module_names, "pydantic", "rewardhub"}
 
 
@@ -56,7 +56,8 @@ def command_modules(package):
 
 
 def test_there_are_packs_to_look_at():
-    assert {"rewardhub_cost", "rewardhub_math"} <= {package.name for package in PACKAGES}
+    names = {package.name for package in PACKAGES}
+    assert {"rewardhub_cost", "rewardhub_math", "rewardhub_policies"} <= names
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)

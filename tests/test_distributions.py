@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PROJECTS = [ROOT, *(path.parent for path in sorted(ROOT.glob("plugins/*/pyproject.toml")))]
+FOLDERS = ("plugins/", "policies/")
+PROJECTS = [
+    ROOT,
+    *(path.parent for path in sorted(ROOT.glob("plugins/*/pyproject.toml"))),
+    ROOT / "policies",
+]
 LEFT_OUT = ("tests/", "docs/", "benchmarks/", "examples/")
 SPEC = {
     "rewardhub": 1,
@@ -36,7 +41,7 @@ def clean_copy(project, to):
     """Copy what git keeps of a project, so that nothing left behind by a build gets in."""
     listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=project)
     for name in listed.splitlines():
-        if (project / name).is_file() and not (project == ROOT and name.startswith("plugins/")):
+        if (project / name).is_file() and not (project == ROOT and name.startswith(FOLDERS)):
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(project / name, to / name)
     return to

@@ -11,9 +11,6 @@ from reference_pages.sources import all_fields, class_source, field_table
 from rewardhub.host import Card, hookspecs
 
 EXAMPLES = ROOT / "docs" / "examples"
-UNUSED = {"rewardhub_policies", "rewardhub_environments", "rewardhub_task_sources"}
-"""Hooks whose cards are registered and listed, and used by no command yet."""
-
 WHEN = """
 Called without arguments when a registry is built, in each process that builds one: worker
 processes build their own. It yields cards and changes nothing.
@@ -46,8 +43,6 @@ def _page(name: str) -> str:
     if doc.section("Args"):
         lines = "\n".join(f"- `{key}`: {text}" for key, text in doc.section("Args").items())
         parts.append(lines)
-    if name in UNUSED:
-        parts.append("The cards are registered and listed. No command of this version uses them.")
     if card is not None:
         parts.append(WHEN)
     parts += ["## Example", f"```python\n{example}\n```"]

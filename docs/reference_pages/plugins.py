@@ -1,4 +1,4 @@
-"""The plugins of this repository: the built-ins, and the packs under plugins/."""
+"""The plugins of this repository: the built-ins, the packs under plugins/, and policies/."""
 
 from __future__ import annotations
 
@@ -32,8 +32,12 @@ def packs() -> tuple[Owned, ...]:
     return tuple(_packs())
 
 
+def _projects() -> list[Path]:
+    return [*sorted(ROOT.glob("plugins/*/pyproject.toml")), ROOT / "policies" / "pyproject.toml"]
+
+
 def _packs() -> Iterator[Owned]:
-    for path in sorted(ROOT.glob("plugins/*/pyproject.toml")):
+    for path in _projects():
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
         for module in project.get("entry-points", {}).get("rewardhub", {}).values():
             yield Owned(project["name"], module)
@@ -42,7 +46,7 @@ def _packs() -> Iterator[Owned]:
 @cache
 def registry() -> Registry:
     """Return a registry of the built-ins and the packs, and of nothing else."""
-    for path in sorted(ROOT.glob("plugins/*/pyproject.toml")):
+    for path in _projects():
         if str(path.parent) not in sys.path:
             sys.path.append(str(path.parent))
     return registry_of(*(importlib.import_module(each.module) for each in packs()))

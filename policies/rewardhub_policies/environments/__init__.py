@@ -1,0 +1,1 @@
+"""Environments: where policies act."""
