@@ -169,7 +169,7 @@ class Reward:
             raise RecordError("the Parts of an unscored Reward contribute nothing")
 
     @classmethod
-    def composed(
+    def composed(  # noqa: PLR0917  # every reward comes this way, and names take time
         cls,
         value: float,
         success: bool | None,
