@@ -168,7 +168,7 @@ def _mean(checks: Sequence[_Check], step: int) -> float | None:
 def _evidence(checks: Sequence[_Check]) -> dict[str, Any]:
     return {
         "checks": [
-            {"yes": round(check.yes, PLACES), "whole": check.whole, "text": check.text}
+            {"yes": round(check.yes, 6), "whole": check.whole, "text": check.text}
             for check in checks
         ]
     }
