@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rewardhub.audit.task_files import read_tasks
     from rewardhub.builtin.endpoints import ChatEndpoint, ChatReply
     from rewardhub.builtin.formats.reading import read_trajectories
     from rewardhub.builtin.models import (
@@ -227,6 +228,7 @@ __all__ = [
     "parse_expression",
     "read_reward",
     "read_task",
+    "read_tasks",
     "read_trajectories",
     "read_trajectory",
     "registry_of",
@@ -267,6 +269,7 @@ _RENAMED = {
     "open_run": "rewardhub.report.scored:open_run",
     "options_of": "rewardhub.spec.options:options_of",
     "parse_expression": "rewardhub.expression:parse",
+    "read_tasks": "rewardhub.audit.task_files:read_tasks",
     "read_trajectories": "rewardhub.builtin.formats.reading:read_trajectories",
     "score_files": "rewardhub.cli.score:score_files",
 }

@@ -10,54 +10,130 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from rewardhub.audit.task_folders import is_yaml, yaml_tasks
+from rewardhub.audit.task_sources import is_source, source_tasks, unknown_source
 from rewardhub.builtin.formats import reader_for
 from rewardhub.builtin.formats.columns import read_object
 from rewardhub.builtin.formats.readers import NativeReader
 from rewardhub.contracts import RawRow, Reader, ReadOptions
-from rewardhub.errors import RecordError, RowError
-from rewardhub.host import ReaderCard, Registry
-from rewardhub.records import Step, Task, Trajectory, read_task
+from rewardhub.errors import RecordError, RowError, UsageError
+from rewardhub.host import ReaderCard, Registry, TaskSourceCard, discover
+from rewardhub.records import EMPTY, Step, Task, Trajectory, read_task
 
 _ROWS_TRIED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """A task and its row in the file (from 1); or why the row has none."""
+    """A task and its number in the file (from 1); or why there is none.
+
+    Attributes:
+        row: of the file, from 1; in a folder or a source, the number of the task.
+        task: None where there is none.
+        error: why there is none.
+        where: file and line where ``row`` does not tell; else empty.
+    """
 
     row: int
     task: Task | None
     error: str = ""
+    where: str = ""
 
 
 def read_tasks(
-    path: Path, registry: Registry, *, named: str | None = None, mapping: Mapping[str, str]
+    path: str | Path,
+    *,
+    registry: Registry | None = None,
+    reader: str | None = None,
+    mapping: Mapping[str, str] = EMPTY,
+    options: Mapping[str, Any] = EMPTY,
+) -> Iterator[Task]:
+    """Yield each task of a file, a folder or a task source once, as every command reads them.
+
+    Args:
+        path: as for `task_rows`.
+        registry: who can read, and knows the sources; the default is all that is installed.
+        reader: the name of a reader, where the file does not tell.
+        mapping: field of ours -> column, as for reading trajectories.
+        options: of a task source.
+
+    Raises:
+        UsageError: if there is nothing of that name, or nothing can read it.
+        RowError: for a row that is no task, with file and row.
+    """
+    known = discover() if registry is None else registry
+    for each in task_rows(path, known, named=reader, mapping=mapping, options=options):
+        if each.task is None:
+            raise RowError(f"{each.where or f'{path}, row {each.row}'}: {each.error}")
+        yield each.task
+
+
+def task_rows(
+    path: str | Path,
+    registry: Registry,
+    *,
+    named: str | None = None,
+    mapping: Mapping[str, str],
+    options: Mapping[str, Any] = EMPTY,
 ) -> Iterator[TaskRow]:
-    """Yield each task of a file once, and the rows that hold none.
+    """Yield each task of a file, a folder or a task source once, and the rows that hold none.
 
     Args:
         path: Task records; or rows of any reader, whose attempts are left aside; or rows with a
-            ``prompt`` and no attempt.
-        registry: knows the readers.
+            ``prompt`` and no attempt; or YAML, or a folder of YAML; or where no file has this
+            name, a task source.
+        registry: knows the readers and the sources.
         named: the name of a reader, where the file does not tell.
         mapping: field -> column, as for reading trajectories.
+        options: of a task source.
 
     Raises:
-        UsageError: if the file is missing, or nothing can read it.
+        UsageError: if there is nothing of that name, or nothing can read it.
     """
+    seen: set[str] = set()
+    for each in _rows(path, registry, named, mapping, options):
+        if each.task is not None and each.task.digest in seen:
+            continue
+        if each.task is not None:
+            seen.add(each.task.digest)
+        yield each
+
+
+def _rows(
+    named: str | Path,
+    registry: Registry,
+    reader: str | None,
+    mapping: Mapping[str, str],
+    options: Mapping[str, Any],
+) -> Iterator[TaskRow]:
+    path = Path(named)
+    if not path.exists() and is_source(str(named), registry):
+        for number, task in enumerate(source_tasks(str(named), registry, options), 1):
+            yield TaskRow(number, task, where=f"{named}, task {number}")
+    elif options:
+        raise UsageError(f"`{named}` is no task source, and only these take options.")
+    elif reader is None and path.exists() and is_yaml(path):
+        for number, each in enumerate(yaml_tasks(path), 1):
+            yield TaskRow(number, each.task, each.error, each.where)
+    elif not path.exists() and registry.all(TaskSourceCard) and not path.suffix:
+        raise UsageError(unknown_source(str(named), registry))
+    else:
+        yield from _file_rows(path, registry, reader, mapping)
+
+
+def _file_rows(
+    path: Path, registry: Registry, named: str | None, mapping: Mapping[str, str]
+) -> Iterator[TaskRow]:
     reader = _reader(path, registry, named, mapping)
     options = ReadOptions(mapping=mapping, source=path.name)
     reader.check(options)
-    seen: set[str] = set()
     for row in reader.rows(path):
         try:
             task = reader.parse(row, options).task
         except RowError as error:
             yield TaskRow(row.number, None, str(error))
             continue
-        if task.digest not in seen:
-            seen.add(task.digest)
-            yield TaskRow(row.number, task)
+        yield TaskRow(row.number, task)
 
 
 def _reader(

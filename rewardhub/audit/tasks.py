@@ -29,12 +29,14 @@ class TaskProblem:
         trial: which answer showed it: ``reference``, ``empty answer``, ``no-op``, ``prompt copy``
             or the name of an attack; ``row`` where the row holds no task.
         message: what is wrong, in one sentence.
+        where: file and line, where ``row`` alone does not tell; else empty.
     """
 
     row: int
     task: str
     trial: str
     message: str
+    where: str = ""
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rewardhub.audit.task_files import TaskRow, read_tasks
+from rewardhub.audit.task_files import TaskRow, task_rows
 from rewardhub.builtin.formats import read_mapping
 from rewardhub.cli.codes import ExitCode
 from rewardhub.cli.options import MapOption, ReaderOption
@@ -53,7 +53,7 @@ def check_spec(
     meant_for = None
     if tasks is not None:
         columns = read_mapping(mapping or ())
-        rows = read_tasks(tasks, registry, named=reader, mapping=columns)
+        rows = task_rows(tasks, registry, named=reader, mapping=columns)
         meant_for = _tasks_in(rows, str(tasks), bad)
     checked = check(spec, registry, tasks=meant_for, fills=FILLS[door] if door else None)
     checked = Checked(checked.spec, (*checked.mistakes, *bad))
@@ -89,7 +89,9 @@ def _tasks_in(rows: Iterable[TaskRow], file: str, bad: list[Mistake]) -> Iterato
     """Yield the tasks of the rows; a row without one is a mistake at its line."""
     for each in rows:
         if each.task is None:
-            bad.append(Mistake(message=f"no task: {each.error}", file=file, line=each.row))
+            line = None if each.where else each.row
+            message = f"no task: {each.error}"
+            bad.append(Mistake(message=message, file=each.where or file, line=line))
         else:
             yield each.task
 

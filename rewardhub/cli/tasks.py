@@ -1,20 +1,21 @@
-"""`rewardhub tasks`: tasks against a reward spec."""
+"""`rewardhub tasks`: list and write tasks, check them against a reward spec, hold some out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rewardhub.audit.task_files import TaskRow, read_tasks
+from rewardhub.audit.task_files import TaskRow, task_rows
 from rewardhub.audit.tasks import REFERENCE, TaskCheck
 from rewardhub.builtin.formats import read_mapping
 from rewardhub.cli.codes import ExitCode
 from rewardhub.cli.options import MapOption, ReaderOption, RewardOption, WorkersOption
 from rewardhub.cli.session import Session, command, command_app
+from rewardhub.cli.tasks_list import list_tasks, show_task, write_tasks
+from rewardhub.cli.tasks_split import split
 from rewardhub.engine.engine import Engine
 from rewardhub.errors import Mistake
 from rewardhub.host import AttackCard
@@ -26,14 +27,25 @@ app = command_app()
 
 @app.callback()
 def _group() -> None:
-    """Check tasks against a reward spec."""
+    """List, write, check and split tasks."""
+
+
+command(app, "list")(list_tasks)
+command(app, "show")(show_task)
+command(app, "write")(write_tasks)
+command(app, "split")(split)
 
 
 @command(app, "check")
 def check_tasks(
     session: Session,
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Tasks, or attempts at them.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|SOURCE", help="Tasks (a file, a folder, a source), or attempts at them."
+        ),
+    ],
     reward: RewardOption,
     answer: Annotated[
         str,
@@ -58,7 +70,7 @@ def check_tasks(
     spec = load(reward, registry)
 
     def rows() -> Iterator[TaskRow]:
-        return read_tasks(file, registry, named=reader, mapping=columns)
+        return task_rows(file, registry, named=reader, mapping=columns)
 
     tasks = (each.task for each in rows() if each.task is not None)
     mistakes = check(reward, registry, tasks=tasks).mistakes
@@ -82,7 +94,7 @@ def check_tasks(
             session.show(_mistake_line(mistake))
         for problem in problems:
             name = f"task {problem.task}: " if problem.task else ""
-            session.show(f"{file}:{problem.row}: {name}{problem.message}")
+            session.show(f"{problem.where or f'{file}:{problem.row}'}: {name}{problem.message}")
         session.show(_verdict(trial.counts.tasks, trial.counts.without_reference, len(problems)))
     return ExitCode.INCOMPLETE if errors or problems else ExitCode.OK
 

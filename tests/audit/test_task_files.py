@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rewardhub.audit.task_files import read_tasks
+from rewardhub.audit.task_files import task_rows
 from rewardhub.contracts import Reader
 from rewardhub.errors import UsageError
 from rewardhub.host import ReaderCard, registry_of
@@ -20,7 +20,7 @@ def read(tmp_path):
         path = tmp_path / "rows.jsonl"
         lines = (row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows)
         path.write_bytes(b"".join(line + b"\n" for line in lines))
-        return list(read_tasks(path, REGISTRY, named=named, mapping=mapping or {}))
+        return list(task_rows(path, REGISTRY, named=named, mapping=mapping or {}))
 
     return run
 
@@ -76,7 +76,7 @@ def test_refuses_rows_that_nothing_can_read(read):
 
 def test_refuses_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UsageError, match="does not exist"):
-        list(read_tasks(tmp_path / "no.jsonl", REGISTRY, mapping={}))
+        list(task_rows(tmp_path / "no.jsonl", REGISTRY, mapping={}))
 
 
 class LabelledReader(Reader):
@@ -101,5 +101,5 @@ def test_rows_that_only_ask_go_to_the_reader_that_knows_their_columns(tmp_path):
     )
     path = tmp_path / "rows.jsonl"
     path.write_text('{"prompt": "a", "label": 1}\n')
-    (found,) = read_tasks(path, registry_of(card), mapping={})
+    (found,) = task_rows(path, registry_of(card), mapping={})
     assert dict(found.task.checks) == {"label": 1}
