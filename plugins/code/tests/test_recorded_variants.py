@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("REWARDHUB_DATA", ROOT.parent / "shared" / "data")) / "code"
 CARD = registry_of(rewardhub_code).grader("code/hidden-variants").card
 
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}: set REWARDHUB_DATA")
 
 
 def rows(name: str) -> list[dict[str, Any]]:

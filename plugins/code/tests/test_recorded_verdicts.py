@@ -31,7 +31,7 @@ WRONG_AFTER_ALL = {
     ("HumanEval/150", "text-davinci-003"),
 }
 
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}: set REWARDHUB_DATA")
 
 
 def rows(name: str) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verificat
 # Its reference has a box that is never closed, so it cannot be read.
 MISSES = {r"\\boxed{W(n) = 1 \\text{ and } W(n) = -1"}
 
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}: set REWARDHUB_DATA")
 
 
 def rows(name: str) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from rewardhub import RowError, UsageError
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("REWARDHUB_DATA", ROOT.parent / "shared" / "data")) / "prm"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}: set REWARDHUB_DATA")
 
 PROCESS_BENCH = {"problem": "p", "steps": ["a", "b", "c"], "label": 1}
 MR_GSM8K = {

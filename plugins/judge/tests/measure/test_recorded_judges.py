@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[4]
 DATA = Path(os.environ.get("REWARDHUB_DATA", ROOT.parent / "shared" / "data")) / "judge"
 
 pytestmark = [
-    pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}"),
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}: set REWARDHUB_DATA"),
 ]
 pytest.importorskip("numpy", reason="measuring judges needs numpy")
 

@@ -13,7 +13,7 @@ from rewardhub_rules.instructions import InstructionList, instruction_of, loosen
 ROOT = Path(__file__).parents[4]
 DATA = Path(os.environ.get("REWARDHUB_DATA", ROOT.parent / "shared" / "data")) / "instruction"
 
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}: set REWARDHUB_DATA")
 
 STRICT, LOOSE = ("strict",), ("loose",)
 BOTH = STRICT + LOOSE
