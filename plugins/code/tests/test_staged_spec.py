@@ -167,7 +167,9 @@ def recorded_rows() -> Iterator[dict[str, Any]]:
         }
 
 
-@pytest.mark.skipif(not (DATA / "code").is_dir(), reason=f"there is no {DATA / 'code'}: set REWARDHUB_DATA")
+@pytest.mark.skipif(
+    not (DATA / "code").is_dir(), reason=f"there is no {DATA / 'code'}: set REWARDHUB_DATA"
+)
 @pytest.mark.timeout(600)
 def test_runs_that_others_recorded_are_scored_once(folder: Folder) -> None:
     folder.write(list(recorded_rows()))
