@@ -20,7 +20,7 @@ class JudgeContract:
 
     Attributes:
         messages: a chat that the judge answers.
-        schema: what its answer satisfies; None where the judge knows no schemas.
+        schema: what its answer satisfies; None where it need not satisfy any.
     """
 
     messages: Sequence[Mapping[str, Any]] = ({"role": "user", "content": "Is 2 even?"},)
@@ -64,13 +64,13 @@ class JudgeContract:
 
     def test_gives_the_json_of_a_structured_reply(self) -> None:
         """Where a schema was asked: what stands in the text, or None where that is no JSON."""
-        import pytest
-
-        if self.schema is None:
-            pytest.skip("this judge knows no schemas")
-        (reply,) = self.ask(schema=self.schema)
-        assert reply.data is not None
-        assert reply.data == json.loads(reply.text)
+        (reply,) = self.ask(schema=self.schema or {"type": "object"})
+        try:
+            written = json.loads(reply.text)
+        except ValueError:
+            written = None
+        assert reply.data == written
+        assert reply.data is not None or self.schema is None
 
     def test_gives_no_json_where_none_was_asked(self) -> None:
         """Whatever the text looks like."""
