@@ -119,7 +119,12 @@ def rewardhub_task_sources() -> Iterator[TaskSourceCard]:
 
 @hookimpl
 def rewardhub_commands() -> Iterator[CommandCard]:
-    """Yield the command that executes a recorded attempt again."""
+    """Yield the commands that make attempts, and execute recorded ones again."""
+    yield CommandCard(
+        name="rollout",
+        target="rewardhub_policies.rollout.command:app",
+        help="Let a policy try tasks, and score every attempt.",
+    )
     yield CommandCard(
         name="replay",
         target="rewardhub_policies.replay_command:app",

@@ -29,6 +29,7 @@ class Budget:
     Attributes:
         tokens: spent so far.
         cost: spent so far.
+        used_up: whether a request was refused.
     """
 
     def __init__(self, *, max_tokens: int | None = None, max_cost: float | None = None) -> None:
@@ -36,6 +37,7 @@ class Budget:
         self.max_cost = max_cost
         self.tokens = 0
         self.cost = 0.0
+        self.used_up = False
         self._held: list[Usage] = []
         self._given_back = asyncio.Event()
 
@@ -52,6 +54,7 @@ class Budget:
         held = at_most or Usage()
         while not self._fits(at_most):
             if not self._held:
+                self.used_up = True
                 raise InfrastructureError(self._used_up(), passing=False)
             self._given_back.clear()
             await self._given_back.wait()

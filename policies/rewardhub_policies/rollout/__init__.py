@@ -1,0 +1,1 @@
+"""Rollouts: many attempts at many tasks, kept as they come, resumed and scored."""
